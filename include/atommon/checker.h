@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live checker's contract: events in, cycles out. Implemented by the summarised conflict graph
+ * (analyzer/core/scg.c) and by its twin, the full graph (analyzer/core/fullgraph.c).
+ */
+#ifndef ATOMMON_CHECKER_H
+#define ATOMMON_CHECKER_H
+
+#include "event.h"
+
+struct am_mem;
+
+enum am_conflicts { AM_CONFLICTS_DATA, AM_CONFLICTS_LOCKS, AM_CONFLICTS_BOTH, AM_CONFLICTS_AUTO };
+
+/* One end of an edge: an access (or lock operation) as it happened. */
+struct am_access {
+	uint64_t index; /* in the merged order */
+	uint64_t object;
+	uint64_t value;
+	uint32_t size;
+	uint32_t thread;
+	uint32_t site;
+	uint32_t region;      /* string id of its outermost region, 0: outside any region */
+	uint32_t region_site; /* where that region began */
+	uint8_t kind;
+	uint8_t mode;
+	uint8_t flags;
+};
+
+enum am_edge_why {
+	AM_EDGE_CONFLICT, /* from and to conflict on a common object, in this order */
+	AM_EDGE_PROGRAM,  /* from and to are of one thread, in different transactions */
+};
+
+struct am_edge {
+	struct am_access from, to;
+	uint8_t why;
+};
+
+#define AM_CYCLE_MAX 64
+
+/*
+ * A cycle: edge[i].to and edge[i+1].from belong to the same transaction; the last edge returns to
+ * the first. edge[0].from and edge[n-1].to lie in the region that cannot be serialised (the blamed
+ * one). Every edge is real: both accesses happened, in this order, and conflict.
+ */
+struct am_cycle {
+	uint32_t thread;      /* of the blamed region */
+	uint32_t region;      /* string id */
+	uint32_t region_site; /* where it began */
+	uint64_t begin_index;
+	uint64_t close_index; /* the event that closed the cycle */
+	uint32_t n_edges;
+	uint32_t n_inner; /* names of nested regions open in the blamed one at close, outermost first */
+	uint32_t inner[8];
+	struct am_edge edge[AM_CYCLE_MAX];
+};
+
+typedef void am_cycle_fn(void *ctx, const struct am_cycle *cycle);
+
+struct am_checker_config {
+	enum am_conflicts conflicts;
+	am_cycle_fn *on_cycle;
+	void *ctx;
+};
+
+struct am_checker_stats {
+	uint64_t events, accesses, regions, unary, cycles;
+	uint64_t edges_live, nodes_live, entities_live;
+	uint64_t edges_peak, nodes_peak, entities_peak;
+	uint64_t bytes_peak;
+	uint64_t forgotten; /* entities dropped at the memory ceiling */
+	uint64_t lost;	    /* events the stream said were lost */
+};
+
+struct am_checker;
+
+struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem);
+void am_checker_event(struct am_checker *checker, const struct am_event *event);
+void am_checker_stats(const struct am_checker *checker, struct am_checker_stats *stats);
+void am_checker_free(struct am_checker *checker);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The merge: per-thread records in, one order that really happened out. Used by the drain thread on
+ * rings and by the reader on trace chunks. See event.h for the rule.
+ *
+ * The caller feeds units of a thread in ring order, any number at a time, in any order among the
+ * threads; the merge copies what it cannot pass on yet. am_merge_run passes on all that may go.
+ */
+#ifndef ATOMMON_MERGE_H
+#define ATOMMON_MERGE_H
+
+#include "event.h"
+
+struct am_mem;
+struct am_merge;
+
+typedef void am_event_fn(void *ctx, const struct am_event *event);
+
+struct am_merge *am_merge_new(struct am_mem *mem, am_event_fn *out, void *ctx);
+void am_merge_free(struct am_merge *merge);
+
+/* Units of one thread; false at the memory ceiling (nothing was taken). Units must form whole
+ * records. */
+bool am_merge_feed(struct am_merge *merge, uint32_t thread, const struct am_unit *units, size_t n);
+
+/* Pass on what may go; returns how many events went. */
+uint64_t am_merge_run(struct am_merge *merge);
+
+/* Events taken in and not yet passed on. */
+uint64_t am_merge_pending(const struct am_merge *merge);
+
+/* No more will be fed: close holes (numbers that no pending record carries: a record in progress
+ * at a kill) and pass on the rest. Returns the number of holes closed. */
+uint64_t am_merge_finish(struct am_merge *merge);
+
+#endif
