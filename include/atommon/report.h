@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From cycles to reports: what the preload library and the tools call. Implemented in
+ * analyzer/report/. No stdio, no malloc, no globals: it also runs in the drain thread of somebody
+ * else's process. One owner at a time, no locks.
+ *
+ * A reporter is fed every merged event (it keeps names, heap blocks and recent critical sections),
+ * is handed cycles, and writes each distinct violation once.
+ */
+#ifndef ATOMMON_REPORT_H
+#define ATOMMON_REPORT_H
+
+#include "checker.h"
+#include "tables.h"
+#include "violation.h"
+
+struct am_mem;
+
+/* ---- where text goes ------------------------------------------------------------------------ */
+
+/* Bytes out. A writer calls it any number of times per report. */
+typedef void am_write_fn(void *ctx, const char *bytes, size_t n);
+struct am_out {
+	am_write_fn *write;
+	void *ctx;
+};
+
+/* ---- names of addresses --------------------------------------------------------------------- */
+
+struct am_symbol {
+	const char *name; /* symbol covering the address */
+	uint64_t start, size;
+};
+
+/*
+ * Resolves addresses of a module's file; texts live until the next call. Either member may be
+ * NULL. `code` gets the address of the call, not the return address, and yields inlined frames
+ * innermost first; 0: unknown.
+ */
+struct am_symbolizer {
+	void *ctx;
+	unsigned (*code)(void *ctx, const struct am_module *module, uint64_t offset,
+			 struct am_frame *frames, unsigned max);
+	bool (*data)(void *ctx, const struct am_module *module, uint64_t offset,
+		     struct am_symbol *symbol);
+};
+
+/* ---- writers: pure functions over a violation ------------------------------------------------ */
+
+struct am_style {
+	bool colour;
+	bool ascii;	/* no box-drawing characters */
+	unsigned width; /* 60 to 100 columns; 0: 100 */
+};
+
+void am_report_text(const struct am_violation *v, const struct am_style *style, struct am_out *out);
+void am_report_json(const struct am_violation *v, struct am_out *out); /* one line */
+
+/* A SARIF log is one document: begin, any number of violations, end. */
+struct am_sarif {
+	struct am_out *out;
+	unsigned n;
+};
+void am_sarif_begin(struct am_sarif *s, struct am_out *out, const char *version);
+void am_sarif_violation(struct am_sarif *s, const struct am_violation *v);
+void am_sarif_end(struct am_sarif *s, const char *command);
+
+/* ---- suppressions --------------------------------------------------------------------------- */
+
+struct am_suppressions;
+
+/* `message` is "FILE:LINE: what is wrong"; a bad line is skipped, never fatal. */
+typedef void am_message_fn(void *ctx, const char *message);
+
+struct am_suppressions *am_suppressions_new(struct am_mem *mem);
+void am_suppressions_free(struct am_suppressions *s);
+/* Adds the lines of one file's text; `today` is YYYYMMDD, for until=. Returns lines taken. */
+unsigned am_suppressions_parse(struct am_suppressions *s, const char *file, const char *text,
+			       size_t n, uint32_t today, am_message_fn *complain, void *ctx);
+/* Does one cover the violation? Counts its use. */
+bool am_suppressions_match(struct am_suppressions *s, const struct am_violation *v);
+/* Calls back with "FILE:LINE: pattern: used N times" (only unused: with N = 0). */
+void am_suppressions_usage(const struct am_suppressions *s, bool only_unused, am_message_fn *tell,
+			   void *ctx);
+
+/* ---- the reporter --------------------------------------------------------------------------- */
+
+enum am_report_format { AM_REPORT_TEXT, AM_REPORT_JSON, AM_REPORT_SARIF };
+
+struct am_reporter_config {
+	const struct am_tables *tables; /* read at each cycle; may grow between calls */
+	struct am_symbolizer symbolizer;
+	struct am_suppressions *suppressions; /* may be NULL */
+	enum am_report_format format;	      /* SARIF: am_reporter_finish closes the document */
+	struct am_style style;
+	struct am_out out;	/* gets whole reports */
+	void (*flush)(void *ctx); /* after each whole report, with out.ctx; may be NULL */
+	uint32_t max_reports;	/* distinct ones in full */
+	enum am_status status;	/* of cycles handed over: observed, or as a predictor says */
+	const char *model;	/* "" or the predictor's model */
+	const char *next;	/* command to go on with, "" none */
+};
+
+struct am_reporter_stats {
+	uint64_t cycles;     /* handed over */
+	uint64_t distinct;   /* different ids, suppressed ones not counted */
+	uint64_t printed;    /* in full */
+	uint64_t repeats;    /* cycles whose id was seen before */
+	uint64_t suppressed; /* cycles a suppression covered */
+	uint64_t failed;     /* not told for want of memory */
+};
+
+struct am_reporter;
+
+struct am_reporter *am_reporter_new(const struct am_reporter_config *config, struct am_mem *mem);
+void am_reporter_free(struct am_reporter *r);
+void am_reporter_event(struct am_reporter *r, const struct am_event *event);
+
+/* What a predictor knows beyond the cycle. */
+struct am_witness {
+	const struct am_event *const *event; /* the witness schedule, in its order; may be NULL */
+	size_t n_events;
+	const char *moved; /* in words */
+	const char *model; /* overrides the configuration's; may be NULL */
+	enum am_status status;
+};
+
+/* Returns true when it was new, neither suppressed nor a repeat. `witness` is NULL for a cycle that
+ * happened. `told` (may be NULL) gets the violation, valid until the next call. */
+bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
+		       const struct am_witness *witness, const struct am_violation **told);
+/* End: closes a SARIF document; tells how often each repeated report came. */
+void am_reporter_finish(struct am_reporter *r);
+void am_reporter_stats(const struct am_reporter *r, struct am_reporter_stats *stats);
+
+#endif
