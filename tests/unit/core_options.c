@@ -1,0 +1,98 @@
+/* Settings: every row of the table, good values and bad ones. */
+/* SPDX-License-Identifier: MIT */
+#include "atommon/options.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static int warnings;
+static char last[512];
+
+static void on_warning(void *ctx, const char *message)
+{
+	(void)ctx;
+	warnings++;
+	snprintf(last, sizeof last, "%s", message);
+}
+
+static struct am_options parse(char *setting)
+{
+	static struct am_options o;
+	char *env[] = {"HOME=/", setting, NULL};
+
+	warnings = 0;
+	am_options_from_env(&o, env, on_warning, NULL);
+	return o;
+}
+
+Test(options, defaults_are_those_of_the_table)
+{
+	const struct am_options o = parse(NULL);
+
+	cr_assert_eq(warnings, 0);
+	cr_assert(o.enabled);
+	cr_assert_eq(o.mode, AM_MODE_CHECK);
+	cr_assert_eq(o.buffer, 1u << 20);
+	cr_assert_eq(o.mem_max, 256u << 20);
+	cr_assert_eq(o.trace_max, 1u << 30);
+	cr_assert_str_eq(o.trace, "atommon.%e.%p.atm");
+	cr_assert_str_eq(o.atomic, "marked");
+	cr_assert_eq(o.stack, 4);
+}
+
+Test(options, every_type_is_read)
+{
+	cr_assert_eq(parse("ATOMMON_MODE=both").mode, AM_MODE_BOTH);
+	cr_assert_eq(parse("ATOMMON_BUFFER=64K").buffer, 65536);
+	cr_assert_eq(parse("ATOMMON_EXITCODE=66").exitcode, 66);
+	cr_assert_not(parse("ATOMMON_ENABLED=0").enabled);
+	cr_assert_str_eq(parse("ATOMMON_ATOMIC=marked,fn:a*").atomic, "marked,fn:a*");
+	cr_assert_eq(warnings, 0);
+}
+
+Test(options, a_bad_value_is_one_warning_and_the_default)
+{
+	static char *const bad[] = {
+		"ATOMMON_MODE=chek",	  "ATOMMON_BUFFER=1X",	  "ATOMMON_BUFFER=1K",
+		"ATOMMON_BUFFER=8M",	  "ATOMMON_EXITCODE=256", "ATOMMON_EXITCODE=-1",
+		"ATOMMON_EXITCODE=",	  "ATOMMON_STACK=0",	  "ATOMMON_ENABLED=yes",
+		"ATOMMON_ATOMIC=section", "ATOMMON_TRACE_MAX=1",  "ATOMMON_MEM_MAX=99999999999999999999G",
+	};
+	const struct am_options defaults = parse(NULL);
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		const struct am_options o = parse(bad[i]);
+		cr_assert_eq(warnings, 1, "%s", bad[i]);
+		cr_assert_eq(memcmp(&o, &defaults, sizeof o), 0, "%s", bad[i]);
+	}
+}
+
+Test(options, an_overlong_text_is_refused_not_cut)
+{
+	char setting[2000] = "ATOMMON_TRACE=";
+
+	memset(setting + strlen(setting), 'x', 1500);
+	cr_assert_str_eq(parse(setting).trace, "atommon.%e.%p.atm");
+	cr_assert_eq(warnings, 1);
+}
+
+Test(options, an_unknown_name_is_one_warning)
+{
+	parse("ATOMMON_COLOUR=1");
+	cr_assert_eq(warnings, 1);
+	cr_assert(strstr(last, "ATOMMON_COLOUR"));
+	parse("ATOMMON_CC=clang");
+	cr_assert_eq(warnings, 0);
+}
+
+Test(options, globs_match_like_a_shell)
+{
+	cr_assert(am_glob("cache_*", "cache_get"));
+	cr_assert(am_glob("*", ""));
+	cr_assert(am_glob("a?c*e", "abcde"));
+	cr_assert_not(am_glob("a?c", "abcd"));
+	cr_assert(am_glob_list("", "anything"));
+	cr_assert(am_glob_list("redis*,bank", "bank"));
+	cr_assert_not(am_glob_list("redis*,bank", "banks"));
+}
