@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a record into the ring of this thread: what every hook calls.
+ *
+ * Runs in hooks, in application threads and in signal handlers. Rules of the hot path: no lock, no
+ * system call, no malloc, errno untouched. Everything unusual (no ring yet, ring full, a signal
+ * handler inside a record, a muted vfork child) is one unlikely jump to log.c.
+ *
+ * The shape of a hook:
+ *
+ *	int pthread_thing_lock(pthread_thing_t *x)
+ *	{
+ *		if (!am_on())
+ *			return am_real.pthread_thing_lock(x);
+ *		const int r = am_real.pthread_thing_lock(x);
+ *		if (r == 0)
+ *			am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)x, AM_HERE);
+ *		return r;
+ *	}
+ *
+ * acquire-like events are logged after the real call succeeded, release-like ones before it. AM_HERE
+ * must be written in the hook itself, so that it names the hook's caller; to hand it on to a static
+ * helper, pass `struct am_here`.
+ */
+#ifndef ATOMMON_PRELOAD_LOG_H
+#define ATOMMON_PRELOAD_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "atommon/event.h"
+
+#define am_likely(x) __builtin_expect(!!(x), 1)
+#define am_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- state of the process -------------------------------------------------------------------- */
+
+enum am_state {
+	AM_COLD = 0, /* not initialised; also what a forked child finds (the page is wiped) */
+	AM_PASS,     /* dormant, switched off or failed: hooks only call the real function */
+	AM_IDLE,     /* check mode before the first region: only threads are followed */
+	AM_ON,	     /* everything is logged */
+};
+
+/* In a page of its own that fork gives to the child as zeros. */
+extern struct am_wiped {
+	uint32_t state;
+	char rest[4092];
+} am_wiped __attribute__((visibility("hidden")));
+
+/* Initialise if cold. True if events are to be logged. Keeps errno. */
+bool am_rouse(void);
+/* The same for thread life: true also before the first region. */
+bool am_rouse_watching(void);
+
+static inline uint32_t am_state(void)
+{
+	return __atomic_load_n(&am_wiped.state, __ATOMIC_RELAXED);
+}
+
+/* Is this hook to log? Synchronisation objects, accesses. */
+static inline bool am_on(void)
+{
+	return am_likely(am_state() == AM_ON) || am_rouse();
+}
+
+/* Is this hook to do its work? Threads, processes, names. */
+static inline bool am_watching(void)
+{
+	return am_likely(am_state() >= AM_IDLE) || am_rouse_watching();
+}
+
+/* ---- state of a thread ----------------------------------------------------------------------- */
+
+/* Where a hook was called: return address, and the stack pointer before the call (the CFA). */
+struct am_here {
+	uintptr_t pc, cfa;
+};
+#define AM_HERE                                                                                    \
+	((struct am_here){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
+
+/* One remembered call site. Valid for a call from `pc` with stack pointer `cfa` while the return
+ * addresses of the callers, in the stack at cfa + off[], still are caller[]. Unused: off is -8,
+ * where the hook's own return address lies, and caller is pc. */
+struct am_site_cached {
+	uintptr_t pc, cfa;
+	uintptr_t caller[3];
+	int32_t off[3];
+	uint32_t site;
+};
+_Static_assert(sizeof(struct am_site_cached) <= 64, "one cache line");
+
+enum { AM_SITE_CACHE = 128 };
+
+struct am_lane; /* lane.h: ring and memory of one thread at a time */
+
+/* All thread-local storage of the library: at most one cache line, initial-exec. */
+struct am_tls {
+	struct am_unit *units;	      /* ring */
+	uint64_t head;		      /* ring index of the next unit */
+	uint64_t limit;		      /* head may go up to here without asking; 0: ask first */
+	uint64_t mask;		      /* units in the ring - 1 */
+	struct am_site_cached *sites; /* AM_SITE_CACHE entries */
+	uintptr_t event;	      /* CFA of the hook whose record is being written; 0: none */
+	struct am_lane *lane;
+	uint32_t id;	/* thread id + 1; 0: not attached yet */
+	uint8_t muted;	/* in the child of a vfork: this memory is the parent's */
+	uint8_t inside; /* the library's own code is at work: hooks only call through */
+	uint8_t ended;	/* thread-end was logged */
+	uint8_t owned;	/* the drain thread: never logs */
+};
+_Static_assert(sizeof(struct am_tls) <= 64, "keep thread-local storage tiny");
+extern __thread struct am_tls am_tls __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* One counter per slot of event.h, on a cache line of its own; `lock` serialises accesses that are
+ * made and numbered in one step (access.c). */
+struct am_slot {
+	uint32_t next;
+	uint32_t lock;
+	char pad[56];
+};
+extern struct am_slot am_slots[AM_SLOTS] __attribute__((visibility("hidden")));
+
+/* The object's next number. Sequentially consistent: partner is the same add of any other thread. */
+static inline uint32_t am_number(uint64_t object)
+{
+	return __atomic_fetch_add(&am_slots[am_slot_of(object)].next, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* A record of any shape. `ext` holds complete extension units without the phase. */
+struct am_record {
+	uint8_t kind, detail, n_ext;
+	bool has_seq;
+	bool has_number;  /* `number` was already taken, together with the access */
+	uint32_t number;
+	uint64_t object;  /* what goes into w0 */
+	uint64_t ordered; /* the object whose slot numbers this record; the same unless a thread */
+	uint64_t cond;	  /* wait, wake: numbered first, into ext[0] */
+	struct am_unit ext[AM_R_EXT_MAX];
+};
+
+/* The general path: attaches, makes room, nests. False: the event was dropped, and counted. */
+bool am_log_record(struct am_record *record, struct am_here here);
+
+/* The id of the call site, by unwinding. */
+uint32_t am_site_miss(struct am_here here);
+uint32_t am_site_deep(const struct am_site_cached *entry, struct am_here here);
+extern uint32_t am_site_is_deep __attribute__((visibility("hidden"))); /* more than 4 frames */
+
+static inline uint32_t am_site(const struct am_tls *t, struct am_here here)
+{
+	const uint64_t hash = ((here.pc ^ (here.cfa << 7)) * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
+	const struct am_site_cached *e = &t->sites[hash % AM_SITE_CACHE];
+
+	if (am_unlikely((e->pc ^ here.pc) | (e->cfa ^ here.cfa)))
+		return am_site_miss(here);
+	const uintptr_t a = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[0]) ^ e->caller[0];
+	const uintptr_t b = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[1]) ^ e->caller[1];
+	const uintptr_t c = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[2]) ^ e->caller[2];
+	if (am_unlikely(a | b | c))
+		return am_site_miss(here);
+	if (am_unlikely(am_site_is_deep))
+		return am_site_deep(e, here);
+	return e->site;
+}
+
+/* Next ring index: atomic towards signal handlers of this thread, no lock prefix needed. */
+static inline uint64_t am_reserve(struct am_tls *t, uint64_t n)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(t->head) : : "memory", "cc");
+	return n;
+}
+
+static inline uint64_t am_phase(const struct am_tls *t, uint64_t index)
+{
+	return index & (t->mask + 1) ? 0 : AM_R_PHASE;
+}
+
+/* One record of one unit, numbered by its object. */
+static inline void am_log(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+
+	if (am_unlikely(t->event != 0 || t->head >= t->limit)) {
+		struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .has_seq = true,
+				      .object = object, .ordered = object};
+		am_log_record(&r, here);
+		return;
+	}
+	const uint32_t site = am_site(t, here);
+	t->event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	const uint64_t w1 = am_number(object) | (uint64_t)site << 32;
+	const uint64_t i = am_reserve(t, 1);
+	struct am_unit *u = &t->units[i & t->mask];
+	/* Order of the two stores: partner is the acquire load of w0 in ring.c. */
+	__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
+	__atomic_store_n(&u->w0,
+			 (uint64_t)kind | AM_R_SEQ | am_phase(t, i) |
+				 (uint64_t)detail << AM_R_DETAIL_SHIFT | object << AM_R_OBJECT_SHIFT,
+			 __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = 0;
+}
+
+/* ---- records with more in them --------------------------------------------------------------- */
+
+/* wait, wake: detail as in event.h. */
+void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mutex,
+		 struct am_here here);
+/* init, destroy of an object; aux: initial count of a semaphore or barrier, type of a mutex. */
+void am_log_object(enum am_kind kind, enum am_object what, uint64_t object, uint64_t aux,
+		   struct am_here here);
+/* fork, join, thread-begin, thread-end. */
+void am_log_thread(enum am_kind kind, uint32_t thread, struct am_here here);
+/* Without a number: begin, end, branch, modules ... `aux` only if has_aux. */
+void am_log_plain(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here);
+/* alloc, free: numbered by the block's address. */
+void am_log_block(enum am_kind kind, uint64_t address, uint64_t bytes, struct am_here here);
+/* read, write of `size` bytes, numbered, split at 64-byte lines. */
+void am_log_access(enum am_kind kind, uint64_t address, uint64_t size, struct am_here here);
+
+/* String id of a name; 0 when the table is full. Safe in signal handlers. */
+uint32_t am_intern(const char *text);
+
+/* This process has (or will have) regions: leave AM_IDLE for good. */
+void am_arm(void);
+
+#endif

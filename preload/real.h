@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The real functions behind the hooks, looked up once by real.c. A function that this libc does not
+ * have is NULL; a hook for it then answers ENOSYS. Valid as soon as am_rouse() has run, which every
+ * hook causes by asking am_on() or am_watching() first (log.h).
+ *
+ * AM_REALS: X(return type, name, parameters). AM_REALS_V: X(field, symbol, version, type, params).
+ */
+#ifndef ATOMMON_PRELOAD_REAL_H
+#define ATOMMON_PRELOAD_REAL_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <threads.h>
+#include <time.h>
+
+#include "real_list.h"
+
+struct am_reals {
+#define X(type, name, params) type(*name) params;
+	AM_REALS_CORE(X)
+	AM_REALS_HOOKS(X)
+#undef X
+#define X(field, symbol, version, type, params) type(*field) params;
+	AM_REALS_VERSIONED(X)
+#undef X
+};
+
+extern struct am_reals am_real;
+
+void am_real_resolve(void);
+
+/* Is this address in libatommon.so itself? */
+bool am_real_is_own(const void *p);
+
+/* The exception-handling index (.eh_frame_hdr) of the module that holds pc, or NULL. Takes no lock,
+ * safe in signal handlers. */
+const void *am_real_eh_index(const void *pc);
+
+/* Address of a symbol in the global scope, for the hooks of libraries that come and go. */
+void *am_real_lookup(const char *symbol);
+
+#endif
