@@ -11,6 +11,8 @@
 
 #include "event.h"
 
+#include <stddef.h>
+
 struct am_mem;
 struct am_merge;
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of the merge, shared by merge.c (passing on), merge_park.c (who waits for what) and
+ * merge_finish.c (closing holes).
+ *
+ * A thread is in exactly one of three states: *idle* (its queue is empty or holds only the start of
+ * a record), *runnable* (in the list `runnable`), *parked* (its next record waits for a number that
+ * its slot has not reached; the thread stands in the park table under that number). Each number of
+ * a slot belongs to one record, so a slot that advances wakes at most one thread: O(1) per event.
+ */
+#ifndef ATOMMON_CORE_MERGE_STATE_H
+#define ATOMMON_CORE_MERGE_STATE_H
+
+#include "analyzer/core/decode.h"
+#include "atommon/merge.h"
+
+struct am_mem;
+
+/* Set in the w0 of a queued AM_X_COND unit once its number was consumed (the bits that hold the
+ * extension count in a first unit are free there). */
+#define AM_MERGE_COND_DONE (UINT64_C(1) << AM_R_EXT_SHIFT)
+
+struct merge_key {
+	uint32_t slot, number;
+};
+
+/* What a thread may wait for at the same time: see am_merge_run about nested records. */
+enum { KEY_HEAD, KEY_OUTER, KEY_INNER, KEYS };
+
+struct merge_thread {
+	struct am_unit *units; /* queue: [head, tail) of cap */
+	size_t head, tail, cap;
+	size_t scan; /* all records in [head, scan) are nested */
+	uint32_t id;
+	uint32_t expr;	 /* number of the newest expression node */
+	bool expr_known; /* false after a hole, until a record says its node's number */
+	bool is_runnable;
+	bool has_ended;
+	uint8_t parked; /* bit per key */
+	struct merge_key key[KEYS];
+	struct merge_thread *next; /* in the list of runnable threads */
+};
+
+struct merge_slot {
+	uint32_t next;	  /* number that may go */
+	uint32_t waiters; /* keys parked on this slot */
+};
+
+struct merge_parked {
+	struct merge_thread *thread; /* NULL: free */
+	struct merge_key key;
+	uint32_t which;
+};
+
+struct am_merge {
+	struct merge_slot slot[AM_SLOTS];
+	struct am_mem *mem;
+	am_event_fn *out;
+	void *ctx;
+	uint64_t index;	  /* of the next event */
+	uint64_t pending; /* records queued */
+	struct merge_thread *runnable;
+	struct merge_thread **thread; /* hash table by id */
+	size_t thread_cap, n_threads;
+	struct merge_parked *park; /* hash table by key */
+	size_t park_cap;
+};
+
+/* Room for the keys of one more thread; false at the memory ceiling. */
+bool merge_park_reserve(struct am_merge *m, size_t n_threads);
+void merge_park(struct am_merge *m, struct merge_thread *t, unsigned which, struct merge_key key);
+void merge_unpark(struct am_merge *m, struct merge_thread *t, unsigned which);
+/* Wake the thread that waits for the slot's next number, if there is one. */
+void merge_wake(struct am_merge *m, uint32_t slot);
+
+static inline void merge_make_runnable(struct am_merge *m, struct merge_thread *t)
+{
+	if (t->is_runnable)
+		return;
+	t->is_runnable = true;
+	t->next = m->runnable;
+	m->runnable = t;
+}
+
+/* The record at u as the merge sees it: what number it waits for. */
+struct merge_key merge_next_key(const struct am_unit *u);
+struct am_unit *merge_cond_unit(struct am_unit *u);
+
+#endif

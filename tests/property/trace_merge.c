@@ -1,0 +1,334 @@
+/*
+ * The merge against a slow twin: random executions with shared slots, conditions, signal handlers
+ * and a kill at the end, split into streams and fed in random pieces.
+ * usage: trace_merge [SEED [COUNT]]
+ */
+/* SPDX-License-Identifier: MIT */
+#include "analyzer/core/merge_state.h"
+#include "atommon/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 6, RECORDS = 400, OBJECTS = 12 };
+
+static uint64_t rng;
+
+static uint32_t rnd(uint32_t n)
+{
+	rng = rng * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(rng >> 33) % n;
+}
+
+/* One record of the execution, as the twin sees it. */
+struct rec {
+	struct am_unit u[4];
+	unsigned n_units, n_keys, keys_done;
+	struct merge_key key[2];
+	uint32_t tag; /* in the site field: identifies the record */
+	bool nested, done;
+};
+
+struct stream {
+	struct rec rec[RECORDS];
+	unsigned n, fed; /* records written; records fed */
+	bool taking;	 /* a record took some of its numbers and is not written yet */
+	struct rec cur;
+};
+
+static struct stream stream[THREADS];
+static uint32_t next_number[AM_SLOTS], base_number, twin_next[AM_SLOTS];
+static uint64_t objects[OBJECTS];
+static uint32_t tags;
+static unsigned n_threads, n_objects;
+
+static uint32_t slot_of(uint64_t object)
+{
+	return am_slot_of(object);
+}
+
+static struct rec make(bool nested)
+{
+	struct rec r = {.nested = nested, .n_units = 1, .tag = ++tags};
+	const uint64_t object = objects[rnd(n_objects)];
+	const uint32_t what = rnd(10);
+	uint64_t w0 = nested ? AM_R_NESTED : 0;
+
+	r.u[0].w1 = (uint64_t)r.tag << 32;
+	if (what < 2) { /* no number */
+		r.u[0].w0 = w0 | AM_BEGIN | UINT64_C(7) << AM_R_OBJECT_SHIFT;
+	} else if (what < 8) {
+		r.u[0].w0 = w0 | AM_ACQUIRE | AM_R_SEQ | object << AM_R_OBJECT_SHIFT;
+		if (what == 7) {
+			r.u[0].w0 = (r.u[0].w0 & ~AM_R_KIND_MASK) | AM_WRITE |
+				    UINT64_C(1) << AM_R_EXT_SHIFT;
+			r.u[1] = (struct am_unit){AM_EXT | AM_X_VALUE << AM_R_DETAIL_SHIFT,
+						  rnd(1000)};
+			r.n_units = 2;
+		}
+		r.n_keys = 1;
+		r.key[0].slot = slot_of(object);
+	} else {
+		const uint64_t cond = objects[rnd(n_objects)];
+		r.u[0].w0 = w0 | (what == 8 ? AM_WAIT : AM_WAKE) | AM_R_SEQ |
+			    UINT64_C(1) << AM_R_EXT_SHIFT | object << AM_R_OBJECT_SHIFT;
+		r.u[1].w0 = AM_EXT | AM_X_COND << AM_R_DETAIL_SHIFT | cond << AM_R_OBJECT_SHIFT;
+		r.n_units = 2;
+		r.n_keys = 2;
+		r.key[0].slot = slot_of(cond);
+		r.key[1].slot = slot_of(object);
+	}
+	return r;
+}
+
+static void take_number(struct rec *r)
+{
+	const unsigned k = r->keys_done++;
+	r->key[k].number = next_number[r->key[k].slot]++;
+	if (r->n_keys == 2 && k == 0)
+		r->u[1].w1 = r->key[0].number;
+	else
+		r->u[0].w1 |= r->key[k].number;
+}
+
+static void write_record(struct stream *s, struct rec r)
+{
+	r.keys_done = 0;
+	s->rec[s->n++] = r;
+}
+
+/* One step of the execution: a thread takes a number, writes a record, or runs a signal handler. */
+static void step(struct stream *s)
+{
+	if (s->n + 4 >= RECORDS)
+		return;
+	if (!s->taking) {
+		s->cur = make(false);
+		s->taking = true;
+		return;
+	}
+	if (rnd(12) == 0) { /* a signal arrives inside the record */
+		for (unsigned i = 1 + rnd(2); i-- > 0;) {
+			struct rec r = make(true);
+			while (r.keys_done < r.n_keys)
+				take_number(&r);
+			write_record(s, r);
+		}
+		return;
+	}
+	if (s->cur.keys_done < s->cur.n_keys) {
+		take_number(&s->cur);
+		return;
+	}
+	write_record(s, s->cur);
+	s->taking = false;
+}
+
+/* ---- the twin ------------------------------------------------------------------------------ */
+
+static uint64_t progress; /* numbers consumed and records passed on by the twin */
+
+static bool twin_try(struct rec *r)
+{
+	while (r->keys_done < r->n_keys) {
+		const struct merge_key k = r->key[r->keys_done];
+		if (twin_next[k.slot] != k.number)
+			return false;
+		twin_next[k.slot]++;
+		r->keys_done++;
+		progress++;
+	}
+	progress++;
+	return r->done = true;
+}
+
+static uint32_t wanted(const struct rec *r)
+{
+	return r->key[r->keys_done].number;
+}
+
+static unsigned twin_step(struct stream *s)
+{
+	const unsigned end = s->fed;
+	unsigned went = 0, i = 0;
+
+	while (i < end && s->rec[i].done)
+		i++;
+	while (i < end && twin_try(&s->rec[i])) {
+		went++;
+		while (i < end && s->rec[i].done)
+			i++;
+	}
+	if (i == end || !s->rec[i].nested)
+		return went;
+	struct rec *head = &s->rec[i], *inner = NULL;
+	unsigned j = i + 1;
+	for (; j < end && s->rec[j].nested; j++) {
+		struct rec *r = &s->rec[j];
+		if (!r->done && r->n_keys &&
+		    r->key[r->keys_done].slot == head->key[head->keys_done].slot &&
+		    (int32_t)(wanted(r) - wanted(inner ? inner : head)) < 0)
+			inner = r;
+	}
+	if (j < end && !s->rec[j].done && s->rec[j].n_keys)
+		went += twin_try(&s->rec[j]);
+	if (inner)
+		went += twin_try(inner);
+	return went;
+}
+
+static uint64_t twin_run(void)
+{
+	uint64_t went = 0, before;
+	do {
+		before = progress;
+		for (unsigned t = 0; t < n_threads; t++)
+			went += twin_step(&stream[t]);
+	} while (progress != before);
+	return went;
+}
+
+/* ---- checking the output ------------------------------------------------------------------- */
+
+static struct rec *by_tag[THREADS * RECORDS * 4];
+static uint32_t thread_of[THREADS * RECORDS * 4];
+static bool seen[THREADS * RECORDS * 4];
+static uint32_t last_final[AM_SLOTS];
+static bool any_final[AM_SLOTS];
+static uint64_t seen_count;
+static const char *wrong;
+
+static void check_event(void *ctx, const struct am_event *e)
+{
+	(void)ctx;
+	if (e->site > tags || !by_tag[e->site] || seen[e->site] ||
+	    thread_of[e->site] != e->thread) {
+		wrong = "an event that never was, or twice, or of another thread";
+		return;
+	}
+	const struct rec *r = by_tag[e->site];
+	seen[e->site] = true;
+	if (e->index != seen_count++)
+		wrong = "index is not dense";
+	if (r->n_keys) {
+		const struct merge_key k = r->key[r->n_keys - 1];
+		if (any_final[k.slot] && (int32_t)(k.number - last_final[k.slot]) <= 0)
+			wrong = "order of a slot";
+		any_final[k.slot] = true;
+		last_final[k.slot] = k.number;
+	}
+	if (r->n_keys == 2 && (e->kind == AM_WAIT || e->kind == AM_WAKE)) {
+		if (e->object != r->u[1].w0 >> 16 || e->aux != r->u[0].w0 >> 16)
+			wrong = "condition and mutex of a wait";
+	}
+	/* Program order: an earlier record that is still missing must be nested, and this one
+	 * either the first after it that is not, or nested too. */
+	const struct stream *s = &stream[e->thread];
+	bool outer_between = false;
+	for (const struct rec *q = r; q-- > s->rec;) {
+		if (seen[q->tag]) {
+			outer_between |= !q->nested;
+			continue;
+		}
+		if (!q->nested || outer_between)
+			wrong = "program order";
+	}
+}
+
+static bool one_case(uint64_t seed, bool kill)
+{
+	struct am_mem mem;
+	uint64_t total = 0;
+
+	rng = seed;
+	memset(stream, 0, sizeof stream);
+	memset(seen, 0, sizeof seen);
+	memset(any_final, 0, sizeof any_final);
+	memset(by_tag, 0, sizeof by_tag);
+	tags = 0;
+	seen_count = 0;
+	wrong = NULL;
+	n_threads = 1 + rnd(THREADS);
+	n_objects = 1 + rnd(OBJECTS);
+	base_number = rnd(3) ? 0 : UINT32_MAX - rnd(300);
+	for (unsigned i = 0; i < AM_SLOTS; i++)
+		next_number[i] = twin_next[i] = base_number;
+	for (unsigned i = 0; i < OBJECTS; i++)
+		objects[i] = UINT64_C(0x7f0000000000) + (uint64_t)rnd(1u << 20) * 64;
+	const unsigned steps = 20 + rnd(n_threads * 300);
+	for (unsigned i = 0; i < steps; i++)
+		step(&stream[rnd(n_threads)]);
+	for (unsigned t = 0; t < n_threads; t++) {
+		struct stream *s = &stream[t];
+		if (s->taking && !kill) {
+			while (s->cur.keys_done < s->cur.n_keys)
+				take_number(&s->cur);
+			write_record(s, s->cur);
+		}
+		total += s->n;
+		for (unsigned i = 0; i < s->n; i++) {
+			by_tag[s->rec[i].tag] = &s->rec[i];
+			thread_of[s->rec[i].tag] = t;
+		}
+	}
+
+	am_mem_init(&mem, 0);
+	struct am_merge *m = am_merge_new(&mem, check_event, NULL);
+	for (unsigned i = 0; i < AM_SLOTS; i++)
+		m->slot[i].next = base_number;
+	unsigned open = n_threads;
+	while (open) {
+		struct stream *s = &stream[rnd(n_threads)];
+		if (s->fed == s->n) {
+			open = 0;
+			for (unsigned t = 0; t < n_threads; t++)
+				open += stream[t].fed < stream[t].n;
+			continue;
+		}
+		struct am_unit piece[4 * 64];
+		size_t n = 0;
+		for (unsigned k = 1 + rnd(rnd(4) ? 8 : 60); k-- > 0 && s->fed < s->n; s->fed++)
+			for (unsigned i = 0; i < s->rec[s->fed].n_units; i++)
+				piece[n++] = s->rec[s->fed].u[i];
+		if (!am_merge_feed(m, (uint32_t)(s - stream), piece, n))
+			wrong = "feed failed";
+		if (rnd(3) == 0 && am_merge_run(m) != twin_run() && !wrong)
+			wrong = "the twin passed on another number of events";
+	}
+	if (am_merge_run(m) != twin_run() && !wrong)
+		wrong = "the twin passed on another number of events (end)";
+	if (!kill && am_merge_pending(m) != 0 && !wrong)
+		wrong = "events pending though all were fed";
+	const uint64_t holes = am_merge_finish(m);
+	if (!wrong && (am_merge_pending(m) != 0 || seen_count != total))
+		wrong = "events missing after finish";
+	if (!wrong && !kill && holes)
+		wrong = "holes in a whole stream";
+	if (!wrong && holes > 2 * n_threads)
+		wrong = "more holes than records in progress";
+	am_merge_free(m);
+	am_mem_destroy(&mem);
+	if (wrong)
+		printf("# seed %llu kill %d: %s\n", (unsigned long long)seed, kill, wrong);
+	return !wrong;
+}
+
+int main(int argc, char **argv)
+{
+	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20240601;
+	const unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 4000;
+	unsigned bad[2] = {0, 0};
+
+	printf("# seed %llu, %u executions\n", (unsigned long long)seed, count);
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned kill = 0; kill < 2; kill++)
+			if (bad[kill] < 5)
+				bad[kill] += !one_case(seed + i, kill);
+	printf("%sok 1 - merged order is legal and complete, as early as the twin's\n",
+	       bad[0] ? "not " : "");
+	printf("%sok 2 - holes of a killed process are closed, nothing else is lost\n",
+	       bad[1] ? "not " : "");
+	printf("1..2\n");
+	return bad[0] || bad[1];
+}
