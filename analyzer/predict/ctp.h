@@ -106,7 +106,7 @@ struct am_ctp_thread {
 	char *name;
 	uint32_t *events; /* in program order */
 	uint32_t length, room;
-	uint32_t fork, fork2; /* event that forks it, AM_CTP_NONE; fork2: a second one, if guarded */
+	uint32_t fork; /* event that forks it, AM_CTP_NONE: starts at any time */
 };
 
 /* One dynamic instance of a region. */
