@@ -53,7 +53,7 @@ $(O)/liblitmus.a:  $(call obj,$(litmus_src))
 
 # Tools that need the solver, and those that do not.
 solver_tools := predict litmus
-trace_libs   := -ldw -lelf -lzstd -ljson-c
+trace_libs   := -ldw -lelf -lzstd -ljson-c -l:liblz4.a
 solver_libs  := -lcvc5 -lstdc++ -lm
 
 tools := $(patsubst analyzer/cmd_%.c,$(O)/bin/atommon-%,$(cmd_src))
@@ -70,7 +70,7 @@ $(O)/lib/libatommon.so: $(call obj,$(preload_src)) $(O)/libreport.a $(O)/libcore
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $(call obj,$(preload_src)) $(O)/libreport.a $(O)/libcore.a \
 		-Wl,--version-script=preload/exports.map -Wl,-z,initfirst -Wl,-z,defs -Wl,-z,now \
-		-Wl,--no-undefined -Wl,--exclude-libs,ALL -lunwind -pthread $(LDFLAGS)
+		-Wl,--no-undefined -Wl,--exclude-libs,ALL -lunwind -l:liblz4.a -pthread $(LDFLAGS)
 
 $(O)/bin/atommon-%: $(O)/obj/analyzer/cmd_%.c.o $(LIBS)
 	$(call say,LINK,$@)
