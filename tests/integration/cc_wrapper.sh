@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+# The compiler wrapper: everything a build system does with a compiler still works, and what comes
+# out runs by itself. With each compiler that is here.
+. "$(dirname "$0")/../lib.sh"
+
+cat >add.c <<'END'
+int total;
+int add(int n) { total += n; return total; }
+END
+cat >main.c <<'END'
+#include <stdio.h>
+int add(int n);
+int main(void) { add(2); printf("%d\n", add(3)); return 0; }
+END
+cat >main.cc <<'END'
+#include <atomic>
+#include <iostream>
+#include <stdexcept>
+struct base { virtual ~base() = default; virtual int get() { return 1; } };
+struct derived : base { int get() override { throw std::runtime_error("x"); } };
+std::atomic<int> n;
+int main()
+{
+	base *b = new derived;
+	try { n += b->get(); } catch (const std::runtime_error &) { n += 7; }
+	delete b;
+	std::cout << n << "\n";
+}
+END
+printf 'add.c main.c -o from_response "-O1"\n' >args
+uses() { nm -u "$1" | grep -q "$2"; }
+not() { ! "$@"; }
+output() { "$@" 2>/dev/null; }
+
+for cc in gcc clang-14 clang-16 clang-19; do
+	command -v $cc >/dev/null || continue
+	case $cc in clang-*) cxx=clang++-${cc#clang-} ;; *) cxx=g++ ;; esac
+	command -v $cxx >/dev/null || cxx=
+	export ATOMMON_CC=$cc ATOMMON_CXX=$cxx
+	rm -f ./*.o ./*.so ./*.a ./*.d prog* from_*
+
+	check "$cc: compiles and links in one step" atommon-cc -Wall -Werror -O2 -g add.c main.c -o prog -lpthread
+	same "$cc: the program runs by itself" 5 "$(output ./prog)"
+	check "$cc: -c" atommon-cc -c -O2 add.c
+	check "$cc: the object has the callbacks" uses add.o __tsan_
+	check "$cc: -c with -MD and -o" atommon-cc -MD -MF dep.d -c main.c -o m.o
+	check "$cc: the dependency file is there" grep -q main.c dep.d
+	check "$cc: links objects" atommon-cc m.o add.o -o prog2
+	same "$cc: and they run" 5 "$(output ./prog2)"
+	check "$cc: links with -flto" atommon-cc -flto -O2 add.c main.c -o prog_lto
+	same "$cc: which runs" 5 "$(output ./prog_lto)"
+	check "$cc: -S" atommon-cc -S add.c -o add.s
+	check "$cc: -E" atommon-cc -E add.c -o add.i
+	check "$cc: -M alone" atommon-cc -M add.c
+	check "$cc: -fsyntax-only" atommon-cc -fsyntax-only add.c
+	check "$cc: source from standard input" sh -c 'atommon-cc -x c - -o prog3 add.o <main.c || atommon-cc -x c - -x none add.o -o prog3 <main.c'
+	check "$cc: static library" sh -c 'ar rcs libadd.a add.o && atommon-cc main.c -L. -ladd -o prog4'
+	same "$cc: linked with it" 5 "$(output ./prog4)"
+	check "$cc: shared library, no symbol left open" atommon-cc -shared -fPIC -Wl,-z,defs add.c -o libadd.so
+	check "$cc: a plain compiler links with it" $cc main.c ./libadd.so -o prog5
+	same "$cc: and it runs" 5 "$(output ./prog5)"
+	check "$cc: plain and instrumented objects mix" sh -c "$cc -c main.c -o plain.o && atommon-cc plain.o add.o -o prog6"
+	same "$cc: and run" 5 "$(output ./prog6)"
+	check "$cc: not a position independent program" atommon-cc -fno-pie -no-pie -O2 add.c main.c -o prog7
+	same "$cc: which runs" 5 "$(output ./prog7)"
+	check "$cc: response file" atommon-cc @args
+	same "$cc: whose program runs" 5 "$(output ./from_response)"
+	check "$cc: relocatable output" atommon-cc -r -nostdlib add.o m.o -o both.o
+	check "$cc: --version" atommon-cc --version
+	same "$cc: -dumpmachine is the compiler's" "$($cc -dumpmachine)" "$(atommon-cc -dumpmachine)"
+	same "$cc: -print-file-name is the compiler's" "$($cc -print-file-name=libc.so)" \
+		"$(atommon-cc -print-file-name=libc.so)"
+	check "$cc: -v without input" atommon-cc -v
+	check "$cc: -### shows the callbacks' option" sh -c 'atommon-cc "-###" -c add.c 2>&1 | grep -q sanitize'
+	check "$cc: an error is an error" not atommon-cc -c no_such_file.c
+	check "$cc: -static is refused" not atommon-cc -static add.c main.c -o prog8
+	same "$cc: and it says why" "atommon-cc: a static program cannot be watched: leave out -static" \
+		"$(atommon-cc -static add.c main.c -o prog8 2>&1)"
+	check "$cc: -static -c is no link" atommon-cc -static -c add.c
+	check "$cc: a file can opt out" sh -c 'atommon-cc -fno-sanitize=thread -c add.c -o out.o && ! nm -u out.o | grep -q __tsan_write'
+	if [ -n "$cxx" ]; then
+		check "$cc: C++" atommon-c++ -std=c++17 -O2 main.cc -o prog9
+		same "$cc: C++ runs, exceptions included" 7 "$(output ./prog9)"
+	fi
+done
+unset ATOMMON_CC ATOMMON_CXX
+
+check "without a choice" atommon-cc add.c main.c -o prog
+same "without a choice, it runs" 5 "$(output ./prog)"
+check "a compiler of two words" env ATOMMON_CC="env gcc" atommon-cc add.c main.c -o prog
+check "a compiler that does not exist fails" not env ATOMMON_CC=no-such-compiler atommon-cc add.c
+check "the function a program sees is its own" sh -c 'atommon-cc -O2 -g add.c main.c -o prog && nm prog | grep -q " T add$"'
+
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.5)
+project(p C)
+add_library(add STATIC add.c)
+add_executable(viacmake main.c)
+target_link_libraries(viacmake add)
+END
+if command -v cmake >/dev/null; then
+	check "cmake configures and builds" sh -c "cmake -S . -B cm -DCMAKE_C_COMPILER=atommon-cc && cmake --build cm"
+	same "cmake's program runs" 5 "$(output cm/viacmake)"
+fi
+cat >Makefile <<'END'
+viamake: main.o add.o
+	$(CC) $(LDFLAGS) -o $@ $^
+END
+rm -f ./*.o
+check "make -j with CC" make -j4 CC="atommon-cc"
+same "make's program runs" 5 "$(output ./viamake)"
+finish
