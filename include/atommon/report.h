@@ -77,9 +77,9 @@ void am_suppressions_free(struct am_suppressions *s);
 /* Adds the lines of one file's text; `today` is YYYYMMDD, for until=. Returns lines taken. */
 unsigned am_suppressions_parse(struct am_suppressions *s, const char *file, const char *text,
 			       size_t n, uint32_t today, am_message_fn *complain, void *ctx);
-/* Does one cover the violation? Counts its use. */
+/* Does one cover the violation? Counts its use: once per distinct violation. */
 bool am_suppressions_match(struct am_suppressions *s, const struct am_violation *v);
-/* Calls back with "FILE:LINE: pattern: used N times" (only unused: with N = 0). */
+/* Calls back with "FILE:LINE: pattern: matched N violations", or "... never matched". */
 void am_suppressions_usage(const struct am_suppressions *s, bool only_unused, am_message_fn *tell,
 			   void *ctx);
 

@@ -1,0 +1,176 @@
+/*
+ * Memory and text of one violation. Runs in the drain thread and in tools; must never call malloc
+ * or stdio.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "arena.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "atommon/mem.h"
+
+enum { CHUNK_BYTES = 32 * 1024 };
+
+struct am_arena_chunk {
+	struct am_arena_chunk *next;
+	size_t bytes, used; /* of data */
+	_Alignas(16) char data[];
+};
+
+void am_arena_init(struct am_arena *a, struct am_mem *mem)
+{
+	memset(a, 0, sizeof *a);
+	a->mem = mem;
+}
+
+void am_arena_reset(struct am_arena *a)
+{
+	if (a->first) {
+		struct am_arena_chunk *c = a->first->next;
+		while (c) {
+			struct am_arena_chunk *next = c->next;
+			am_mem_free(a->mem, c, sizeof *c + c->bytes);
+			c = next;
+		}
+		memset(a->first->data, 0, a->first->used);
+		a->first->used = 0;
+		a->first->next = NULL;
+	}
+	a->at = a->first;
+	a->failed = false;
+}
+
+void am_arena_destroy(struct am_arena *a)
+{
+	am_arena_reset(a);
+	if (a->first)
+		am_mem_free(a->mem, a->first, sizeof *a->first + a->first->bytes);
+	a->first = a->at = NULL;
+}
+
+void *am_arena_get(struct am_arena *a, size_t bytes)
+{
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (!a->at || a->at->bytes - a->at->used < bytes) {
+		const size_t data = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		struct am_arena_chunk *c = am_mem_alloc(a->mem, sizeof *c + data);
+		if (!c) {
+			a->failed = true;
+			return NULL;
+		}
+		c->bytes = data;
+		if (a->at)
+			a->at->next = c;
+		else
+			a->first = c;
+		a->at = c;
+	}
+	void *p = a->at->data + a->at->used;
+	a->at->used += bytes;
+	assert(a->at->used <= a->at->bytes);
+	return p;
+}
+
+const char *am_arena_copy(struct am_arena *a, const char *text)
+{
+	const size_t n = strlen(text) + 1;
+	char *p = am_arena_get(a, n);
+	return p ? memcpy(p, text, n) : "";
+}
+
+struct sink {
+	char *buf;
+	size_t size, at; /* at counts also what does not fit */
+};
+
+static void put(struct sink *s, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++, s->at++)
+		if (s->at + 1 < s->size)
+			s->buf[s->at] = text[i];
+}
+
+static void put_number(struct sink *s, uint64_t v, unsigned base)
+{
+	char digits[24];
+	size_t i = sizeof digits;
+
+	do {
+		digits[--i] = "0123456789abcdef"[v % base];
+		v /= base;
+	} while (v);
+	put(s, digits + i, sizeof digits - i);
+}
+
+size_t am_formatv(char *buf, size_t size, const char *format, va_list ap)
+{
+	struct sink s = {buf, size, 0};
+
+	for (const char *p = format; *p; p++) {
+		if (*p != '%') {
+			put(&s, p, 1);
+			continue;
+		}
+		switch (*++p) {
+		case 's': {
+			const char *text = va_arg(ap, const char *);
+			put(&s, text, strlen(text));
+			break;
+		}
+		case '.': { /* %.*s */
+			const int n = va_arg(ap, int);
+			const char *text = va_arg(ap, const char *);
+			assert(p[1] == '*' && p[2] == 's');
+			put(&s, text, strnlen(text, (size_t)n));
+			p += 2;
+			break;
+		}
+		case 'u':
+			put_number(&s, va_arg(ap, uint32_t), 10);
+			break;
+		case 'l':
+			put_number(&s, va_arg(ap, uint64_t), 10);
+			break;
+		case 'x':
+			put_number(&s, va_arg(ap, uint64_t), 16);
+			break;
+		case 'c': {
+			const char c = (char)va_arg(ap, int);
+			put(&s, &c, 1);
+			break;
+		}
+		default:
+			assert(*p == '%');
+			put(&s, "%", 1);
+		}
+	}
+	if (size)
+		buf[s.at < size ? s.at : size - 1] = 0;
+	return s.at;
+}
+
+size_t am_format(char *buf, size_t size, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	const size_t n = am_formatv(buf, size, format, ap);
+	va_end(ap);
+	return n;
+}
+
+const char *am_textf(struct am_arena *a, const char *format, ...)
+{
+	va_list ap, again;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	const size_t n = am_formatv(NULL, 0, format, ap);
+	char *text = am_arena_get(a, n + 1);
+	if (text)
+		am_formatv(text, n + 1, format, again);
+	va_end(again);
+	va_end(ap);
+	return text ? text : "";
+}

@@ -1,0 +1,323 @@
+/*
+ * From a cycle to a story in numbered steps. Every step is an event that happened (or that the
+ * witness schedule holds); context steps (region begin, lock operations) come from the recent
+ * critical sections and may be missing, the cycle's own accesses never are.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "blame.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "fingerprint.h"
+#include "story.h"
+
+enum { CONTEXT_STEPS = 48 }; /* at most so many steps that are not of the cycle */
+
+static const struct am_place nowhere;
+
+/* Where in the told schedule an event stands. */
+static uint64_t order_of(const struct story *s, uint32_t thread, uint64_t index)
+{
+	if (!s->witness || !s->witness->event)
+		return index;
+	for (size_t i = 0; i < s->witness->n_events; i++) {
+		const struct am_event *e = s->witness->event[i];
+		if (e->index == index && e->thread == thread)
+			return i;
+	}
+	return UINT64_MAX;
+}
+
+struct fact {
+	uint64_t index, object, value;
+	uint32_t thread, site, size, region;
+	uint8_t kind, mode, flags, role;
+};
+
+static struct fact fact_of_access(const struct am_access *a)
+{
+	return (struct fact){.index = a->index, .object = a->object, .value = a->value,
+			     .thread = a->thread, .site = a->site, .size = a->size,
+			     .region = a->region, .kind = a->kind, .mode = a->mode,
+			     .flags = a->flags, .role = AM_ROLE_CYCLE};
+}
+
+static bool is_in_region(const struct story *s, const struct fact *f)
+{
+	return f->thread == s->cycle->thread && f->index >= s->cycle->begin_index &&
+	       (f->role == AM_ROLE_CONTEXT || f->region == s->cycle->region);
+}
+
+/* Adds a step, keeping the order of the schedule; an event is told once. */
+static void add(struct story *s, const struct fact *f)
+{
+	for (uint32_t i = 0; i < s->n_steps; i++)
+		if (s->step[i].index == f->index && s->step[i].kind == f->kind &&
+		    s->thread[s->step[i].thread].id == f->thread) {
+			if (f->role == AM_ROLE_CYCLE)
+				s->step[i].role = AM_ROLE_CYCLE;
+			return;
+		}
+	if (s->n_steps == STORY_STEPS)
+		return;
+	const bool is_sync = am_kind_is_sync(f->kind);
+	const uint32_t thread = am_story_thread(s, f->thread);
+	if (thread == UINT32_MAX)
+		return;
+	struct am_vstep step = {
+		.thread = thread, .kind = f->kind, .mode = f->mode, .flags = f->flags,
+		.role = f->role, .in_region = is_in_region(s, f), .object = AM_NO_OBJECT,
+		.size = is_sync ? 0 : f->size, .value = f->value, .index = f->index,
+		.region = am_story_string(s, f->region),
+		.place = f->site ? am_places_get(s->b->places, f->site) : &nowhere,
+	};
+	if (f->kind != AM_BEGIN && f->kind != AM_END) {
+		step.object = am_story_object(s, f->object, f->size, f->index, is_sync);
+		if (step.object != AM_NO_OBJECT)
+			step.offset = f->object - s->object[step.object].address;
+	}
+	const uint64_t order = order_of(s, f->thread, f->index);
+	uint32_t at = s->n_steps++;
+	for (; at > 0 && s->order[at - 1] > order; at--) {
+		s->step[at] = s->step[at - 1];
+		s->order[at] = s->order[at - 1];
+	}
+	s->step[at] = step;
+	s->order[at] = order;
+}
+
+static void add_section(struct story *s, const struct am_access *a, const struct am_section *x)
+{
+	struct fact f = {.index = x->acquired, .object = x->lock, .thread = a->thread,
+			 .site = x->acquire_site, .region = a->region, .kind = AM_ACQUIRE,
+			 .mode = x->mode, .role = AM_ROLE_CONTEXT};
+
+	add(s, &f);
+	if (x->released == AM_OPEN || x->released > s->cycle->close_index)
+		return;
+	f.index = x->released;
+	f.site = x->release_site;
+	f.kind = AM_RELEASE;
+	add(s, &f);
+}
+
+/* The critical sections around an access that happened. */
+static void add_context(struct story *s, const struct am_access *a)
+{
+	struct am_section held[AM_HELD];
+	const unsigned n = am_history_held(s->b->history, a->thread, a->index, held, 4);
+
+	for (unsigned i = 0; i < n && s->n_steps < CONTEXT_STEPS; i++)
+		add_section(s, a, &held[i]);
+}
+
+static void add_begin(struct story *s)
+{
+	const struct am_cycle *c = s->cycle;
+	const struct fact f = {.index = c->begin_index, .thread = c->thread,
+			       .site = c->region_site, .region = c->region, .kind = AM_BEGIN,
+			       .role = AM_ROLE_CONTEXT};
+	add(s, &f);
+}
+
+/* Of a witness: what the cycle's threads did with locks and regions, from the region's begin on. */
+static void add_witness(struct story *s)
+{
+	const struct am_witness *w = s->witness;
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (uint32_t i = 0; i < s->n_steps; i++) {
+		first = s->order[i] < first ? s->order[i] : first;
+		last = s->order[i] > last && s->order[i] != UINT64_MAX ? s->order[i] : last;
+	}
+	const uint32_t n_threads = s->n_threads;
+	for (size_t i = 0; i < w->n_events && i <= last; i++) {
+		const struct am_event *e = w->event[i];
+		uint32_t t = 0;
+		while (t < n_threads && s->thread[t].id != e->thread)
+			t++;
+		const bool is_lock = e->kind == AM_ACQUIRE || e->kind == AM_RELEASE ||
+				     e->kind == AM_WAIT || e->kind == AM_WAKE;
+		const bool is_region = e->kind == AM_BEGIN || e->kind == AM_END;
+		if (t == n_threads || i < first || s->n_steps >= CONTEXT_STEPS ||
+		    !(is_lock || is_region))
+			continue;
+		const struct fact f = {.index = e->index, .object = e->object, .thread = e->thread,
+				       .site = e->site, .kind = e->kind, .mode = e->mode,
+				       .region = is_region ? (uint32_t)e->object : 0,
+				       .role = AM_ROLE_CONTEXT};
+		add(s, &f);
+	}
+}
+
+static uint32_t number_of(const struct story *s, const struct am_access *a)
+{
+	for (uint32_t i = 0; i < s->n_steps; i++)
+		if (s->step[i].index == a->index && s->step[i].kind == a->kind &&
+		    s->thread[s->step[i].thread].id == a->thread)
+			return i + 1;
+	return 0;
+}
+
+static bool collect(struct story *s)
+{
+	const struct am_cycle *c = s->cycle;
+
+	for (uint32_t i = 0; i < c->n_edges; i++) {
+		const struct fact from = fact_of_access(&c->edge[i].from);
+		const struct fact to = fact_of_access(&c->edge[i].to);
+		add(s, &from);
+		add(s, &to);
+	}
+	add_begin(s);
+	if (s->witness && s->witness->event)
+		add_witness(s);
+	else
+		for (uint32_t i = 0; i < c->n_edges; i++) {
+			add_context(s, &c->edge[i].from);
+			add_context(s, &c->edge[i].to);
+		}
+	for (uint32_t i = 0; i < s->n_steps; i++)
+		s->step[i].number = i + 1;
+	for (uint32_t i = 0; i < c->n_edges; i++) {
+		s->from[i] = number_of(s, &c->edge[i].from);
+		s->to[i] = number_of(s, &c->edge[i].to);
+		if (!s->from[i] || !s->to[i])
+			return false;
+	}
+	return true;
+}
+
+static const char *function_key(struct story *s, const struct am_place *place)
+{
+	const struct am_frame *f = am_place_frame(place);
+
+	if (!f)
+		return "";
+	return *f->function ? f->function
+			    : am_textf(s->arena, "%s+0x%x", am_basename(f->module), f->offset);
+}
+
+static struct am_print_end print_end(struct story *s, uint32_t number)
+{
+	const struct am_vstep *step = &s->step[number - 1];
+
+	return (struct am_print_end){
+		.operation = am_kind_name(step->kind),
+		.object = step->object == AM_NO_OBJECT ? "" : s->key[step->object],
+		.function = function_key(s, step->place),
+	};
+}
+
+static void identify(struct story *s)
+{
+	const uint32_t n = s->cycle->n_edges;
+	struct am_print_hop hop[AM_CYCLE_MAX];
+	struct am_print print = {.region = s->v->region,
+				 .function = function_key(s, s->v->region_place),
+				 .out = print_end(s, s->from[0]), .in = print_end(s, s->to[n - 1]),
+				 .hop = hop, .n_hops = n - 1};
+
+	for (uint32_t i = 0; i + 1 < n; i++)
+		hop[i] = (struct am_print_hop){.region = s->step[s->to[i] - 1].region,
+					       .in = print_end(s, s->to[i]),
+					       .out = print_end(s, s->from[i + 1])};
+	am_fingerprint_id(am_fingerprint(&print), s->v->id);
+}
+
+static bool make_room(struct story *s)
+{
+	s->step = am_arena_get(s->arena, STORY_STEPS * sizeof *s->step);
+	s->order = am_arena_get(s->arena, STORY_STEPS * sizeof *s->order);
+	s->object = am_arena_get(s->arena, STORY_OBJECTS * sizeof *s->object);
+	s->key = am_arena_get(s->arena, STORY_OBJECTS * sizeof *s->key);
+	s->born = am_arena_get(s->arena, STORY_OBJECTS * sizeof *s->born);
+	s->thread = am_arena_get(s->arena, STORY_THREADS * sizeof *s->thread);
+	return !s->arena->failed;
+}
+
+static void name_region(struct story *s)
+{
+	const struct am_cycle *c = s->cycle;
+	struct am_violation *v = s->v;
+	const char **inner = am_arena_get(s->arena, (c->n_inner + 1) * sizeof *inner);
+
+	v->region_place = am_places_get(s->b->places, c->region_site);
+	v->region = am_story_string(s, c->region);
+	if (!*v->region) {
+		const struct am_frame *f = am_place_frame(v->region_place);
+		v->region = f && *f->function ? f->function : "unnamed region";
+	}
+	for (uint32_t i = 0; inner && i < c->n_inner; i++)
+		inner[i] = am_story_string(s, c->inner[i]);
+	v->inner = inner;
+	v->n_inner = inner ? c->n_inner : 0;
+}
+
+bool am_blame_cycle(struct am_blame *b, const struct am_cycle *cycle,
+		    const struct am_witness *witness, struct am_violation *v)
+{
+	struct story s = {.b = b, .arena = b->arena, .cycle = cycle, .witness = witness, .v = v};
+
+	assert(cycle->n_edges >= 1 && cycle->n_edges <= AM_CYCLE_MAX);
+	memset(v, 0, sizeof *v);
+	if (!make_room(&s))
+		return false;
+	v->status = witness ? witness->status : AM_OBSERVED;
+	v->model = witness && witness->model ? am_arena_copy(b->arena, witness->model) : "";
+	v->moved = witness && witness->moved ? am_arena_copy(b->arena, witness->moved) : "";
+	v->command = b->tables->command ? am_arena_copy(b->arena, b->tables->command) : "";
+	v->pid = b->tables->pid;
+	v->next = "";
+	v->count = 1;
+	v->region_thread = am_story_thread(&s, cycle->thread);
+	name_region(&s);
+	if (!collect(&s))
+		return false;
+	identify(&s);
+	am_story_tell(&s);
+	v->step = s.step;
+	v->n_steps = s.n_steps;
+	v->object = s.object;
+	v->n_objects = s.n_objects;
+	v->thread = s.thread;
+	v->n_threads = s.n_threads;
+	return !b->arena->failed;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0xff51afd7ed558ccd);
+	return h ^ (h >> 32);
+}
+
+/* As exact as the fingerprint's object key, in numbers. */
+static uint64_t raw_object(const struct am_blame *b, const struct am_access *a)
+{
+	struct am_extent x;
+
+	if (am_objects_name(b->objects, a->object, a->index, &x))
+		return mix(1, x.string);
+	if (am_objects_block(b->objects, a->object, a->index, &x))
+		return mix(2, x.site);
+	return am_tables_module(b->tables, a->object) ? mix(3, a->object) : 4;
+}
+
+static uint64_t raw_access(const struct am_blame *b, uint64_t h, const struct am_access *a)
+{
+	h = mix(h, ((uint64_t)a->kind << 32) | a->site);
+	h = mix(h, ((uint64_t)a->region << 32) | a->region_site);
+	return mix(h, raw_object(b, a));
+}
+
+uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle)
+{
+	uint64_t h = mix(((uint64_t)cycle->region << 32) | cycle->region_site, cycle->n_edges);
+
+	for (uint32_t i = 0; i < cycle->n_edges; i++) {
+		h = raw_access(b, h, &cycle->edge[i].from);
+		h = raw_access(b, h, &cycle->edge[i].to);
+	}
+	return h;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blame: a cycle of accesses becomes a violation with names, steps, reasons and a remedy. Reads the
+ * tables, the object registry and the recent critical sections; changes nothing but its arena.
+ */
+#ifndef AM_REPORT_BLAME_H
+#define AM_REPORT_BLAME_H
+
+#include "atommon/report.h"
+
+#include "arena.h"
+#include "history.h"
+#include "objects.h"
+#include "places.h"
+
+struct am_blame {
+	const struct am_tables *tables;
+	const struct am_symbolizer *symbolizer;
+	struct am_places *places;
+	const struct am_objects *objects;
+	const struct am_history *history;
+	struct am_arena *arena; /* everything of the violation lives here */
+};
+
+/* False for want of memory; `v` is then not to be used. Sets everything but count and next. */
+bool am_blame_cycle(struct am_blame *b, const struct am_cycle *cycle,
+		    const struct am_witness *witness, struct am_violation *v);
+
+/* A number that is equal for cycles which certainly get the same id, without symbolising. */
+uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle);
+
+#endif

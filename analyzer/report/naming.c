@@ -1,0 +1,207 @@
+/*
+ * What objects and threads are called. A name for people is never empty; the key beside it holds no
+ * address and no number that changes from run to run. Runs in the drain thread and in tools.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <string.h>
+
+#include "story.h"
+
+const char *am_status_name(enum am_status status)
+{
+	static const char *const names[] = {"observed", "predicted", "confirmed", "potential"};
+	assert((unsigned)status < 4);
+	return names[status];
+}
+
+const char *am_sync_name(enum am_object sync)
+{
+	switch (sync) {
+	case AM_OBJ_MUTEX:
+		return "mutex";
+	case AM_OBJ_RWLOCK:
+		return "rwlock";
+	case AM_OBJ_SPIN:
+		return "spinlock";
+	case AM_OBJ_COND:
+		return "condition";
+	case AM_OBJ_SEM:
+		return "semaphore";
+	case AM_OBJ_BARRIER:
+		return "barrier";
+	case AM_OBJ_ONCE:
+		return "once";
+	}
+	return "lock";
+}
+
+bool am_kind_is_sync(uint8_t kind)
+{
+	return (kind >= AM_ACQUIRE && kind <= AM_ONCE_END) || kind == AM_INIT || kind == AM_DESTROY;
+}
+
+const char *am_story_string(const struct story *s, uint32_t id)
+{
+	const struct am_tables *t = s->b->tables;
+	return id && id < t->n_strings && t->string[id] ? t->string[id] : "";
+}
+
+/* What stands for a place in names and keys: its function, else module+offset. */
+static const char *function_of(struct story *s, const struct am_place *place)
+{
+	const struct am_frame *f = am_place_frame(place);
+
+	if (!f)
+		return "";
+	if (*f->function)
+		return f->function;
+	return *f->module ? am_textf(s->arena, "%s+0x%x", am_basename(f->module), f->offset) : "";
+}
+
+struct found {
+	struct am_vobject object;
+	const char *key;
+	uint64_t born;
+};
+
+static void find_name(struct story *s, const struct am_extent *x, struct found *f)
+{
+	const char *name = am_story_string(s, x->string);
+
+	f->object.is_named = true;
+	f->object.name = name;
+	f->object.address = x->start;
+	f->object.size = x->size;
+	f->key = am_textf(s->arena, "n:%s", name);
+	f->born = x->born;
+}
+
+static void find_block(struct story *s, const struct am_extent *x, struct found *f)
+{
+	const struct am_place *place = am_places_get(s->b->places, x->site);
+	const char *function = function_of(s, place);
+
+	f->object.storage = AM_AT_HEAP;
+	f->object.name = *function ? am_textf(s->arena, "block@%s", function) : "heap block";
+	f->object.address = x->start;
+	f->object.size = x->size;
+	f->object.place = place;
+	f->object.thread = am_story_thread(s, x->thread);
+	f->key = am_textf(s->arena, "h:%s", function);
+	f->born = x->born;
+}
+
+static void find_global(struct story *s, const struct am_module *m, uint64_t address,
+			struct found *f)
+{
+	const struct am_symbolizer *sym = s->b->symbolizer;
+	struct am_symbol symbol;
+
+	f->object.storage = AM_AT_GLOBAL;
+	f->object.module = am_arena_copy(s->arena, m->path);
+	f->object.offset = address - m->base;
+	f->object.address = address;
+	if (sym->data && sym->data(sym->ctx, m, address - m->base, &symbol)) {
+		f->object.name = am_arena_copy(s->arena, symbol.name);
+		f->object.offset = symbol.start;
+		f->object.address = symbol.start + m->base;
+		f->object.size = symbol.size;
+		f->key = am_textf(s->arena, "g:%s", f->object.name);
+		return;
+	}
+	f->object.name = am_textf(s->arena, "%s+0x%x", am_basename(m->path), f->object.offset);
+	f->key = am_textf(s->arena, "g:%s", f->object.name);
+}
+
+static struct found find(struct story *s, uint64_t address, uint64_t size, uint64_t index)
+{
+	struct found f = {.object = {.module = "", .thread = UINT32_MAX}};
+	const struct am_module *m;
+	struct am_extent x;
+
+	if (am_objects_name(s->b->objects, address, index, &x) && x.string)
+		find_name(s, &x, &f);
+	else if (am_objects_block(s->b->objects, address, index, &x))
+		find_block(s, &x, &f);
+	else if ((m = am_tables_module(s->b->tables, address)))
+		find_global(s, m, address, &f);
+	if (!f.object.name || !*f.object.name) {
+		f.object.address = address;
+		f.object.size = size;
+		f.object.name = am_textf(s->arena, "0x%x", address);
+		f.key = "u";
+	}
+	return f;
+}
+
+/* Two blocks from one place get numbers: block@f, block@f#2. */
+static const char *distinct_name(struct story *s, const char *name)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < s->n_objects; i++) {
+		const size_t n = strlen(name);
+		same += strncmp(s->object[i].name, name, n) == 0 &&
+			(!s->object[i].name[n] || s->object[i].name[n] == '#');
+	}
+	return same ? am_textf(s->arena, "%s#%u", name, same + 1) : name;
+}
+
+uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint64_t index,
+			 bool is_sync)
+{
+	struct found f = find(s, address, size, index);
+	struct am_extent sync;
+
+	if (is_sync) {
+		/* A lock inside a larger object is an object of its own. */
+		if (address != f.object.address) {
+			f.object.name = am_textf(s->arena, "%s+%l", f.object.name,
+						 address - f.object.address);
+			f.object.offset += address - f.object.address;
+			f.object.address = address;
+			f.object.size = 0;
+		}
+		if (am_objects_sync(s->b->objects, address, &sync)) {
+			f.object.sync = sync.sync;
+			if (!f.object.place && sync.site) {
+				f.object.place = am_places_get(s->b->places, sync.site);
+				f.object.thread = am_story_thread(s, sync.thread);
+			}
+		}
+		f.key = am_textf(s->arena, "s%s", f.key);
+	}
+	for (uint32_t i = 0; i < s->n_objects; i++)
+		if (s->object[i].address == f.object.address && s->born[i] == f.born &&
+		    (s->key[i][0] == 's') == is_sync)
+			return i;
+	if (s->n_objects == STORY_OBJECTS)
+		return AM_NO_OBJECT;
+	f.object.name = distinct_name(s, f.object.name);
+	s->object[s->n_objects] = f.object;
+	s->key[s->n_objects] = f.key;
+	s->born[s->n_objects] = f.born;
+	return s->n_objects++;
+}
+
+uint32_t am_story_thread(struct story *s, uint32_t id)
+{
+	const struct am_tables *t = s->b->tables;
+
+	for (uint32_t i = 0; i < s->n_threads; i++)
+		if (s->thread[i].id == id)
+			return i;
+	if (s->n_threads == STORY_THREADS)
+		return UINT32_MAX;
+	struct am_vthread *v = &s->thread[s->n_threads];
+	*v = (struct am_vthread){.id = id, .parent = UINT32_MAX, .name = ""};
+	if (id < t->n_threads) {
+		v->os_tid = t->thread[id].os_tid;
+		v->parent = t->thread[id].parent;
+		v->name = t->thread[id].name ? am_arena_copy(s->arena, t->thread[id].name) : "";
+		if (t->thread[id].create_site)
+			v->place = am_places_get(s->b->places, t->thread[id].create_site);
+	}
+	return s->n_threads++;
+}

@@ -1,0 +1,167 @@
+/*
+ * Symbolised sites: see places.h. Runs in the drain thread and in tools; the symboliser behind it
+ * may be slow or absent, then places show module and offset.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "places.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "arena.h"
+#include "atommon/mem.h"
+
+enum { MAX_FRAMES = 32, INLINED = 8, MAX_SITES = 1 << 20 };
+
+struct am_places {
+	struct am_mem *mem;
+	const struct am_tables *tables;
+	struct am_symbolizer symbolizer;
+	struct am_arena arena;
+	const struct am_place **place; /* by site id, NULL: not asked yet */
+	size_t n_places;
+};
+
+static const struct am_place nowhere;
+
+const char *am_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Annotation macros, C++ wrappers and libc's own callers are not where the programmer's mistake is. */
+static bool is_wrapper(const struct am_frame *f)
+{
+	static const char *const functions[] = {"std::",	"__gthread_", "__gnu_cxx::",
+						"operator new", "atommon_",   "__atommon_"};
+	static const char *const modules[] = {"libatommon", "libstdc++.so", "libc++.so", "libc.so",
+					      "libpthread", "ld-linux",	    "libc-2."};
+	const char *file = am_basename(f->file), *module = am_basename(f->module);
+
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (starts_with(f->function, functions[i]))
+			return true;
+	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+		if (starts_with(module, modules[i]))
+			return true;
+	return strcmp(file, "atommon.h") == 0 || strstr(f->file, "/include/c++/");
+}
+
+struct am_places *am_places_new(struct am_mem *mem, const struct am_tables *tables,
+				const struct am_symbolizer *symbolizer)
+{
+	struct am_places *p = am_mem_alloc(mem, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->mem = mem;
+	p->tables = tables;
+	p->symbolizer = *symbolizer;
+	am_arena_init(&p->arena, mem);
+	return p;
+}
+
+void am_places_free(struct am_places *p)
+{
+	if (!p)
+		return;
+	am_arena_destroy(&p->arena);
+	am_mem_free(p->mem, p->place, p->n_places * sizeof *p->place);
+	am_mem_free(p->mem, p, sizeof *p);
+}
+
+/* The frames of one return address, texts copied. */
+static unsigned resolve(struct am_places *p, uint64_t address, struct am_frame *out, unsigned max)
+{
+	/* The call, not what follows it, which may be another line or function. */
+	const uint64_t call = address ? address - 1 : 0;
+	const struct am_module *m = am_tables_module(p->tables, call);
+	unsigned n = 0;
+
+	if (!m) {
+		out[0] = (struct am_frame){"", "", 0, "", call};
+		return 1;
+	}
+	const char *module = am_arena_copy(&p->arena, m->path);
+	if (p->symbolizer.code)
+		n = p->symbolizer.code(p->symbolizer.ctx, m, call - m->base, out, max);
+	assert(n <= max);
+	for (unsigned i = 0; i < n; i++) {
+		out[i].function = am_arena_copy(&p->arena, out[i].function);
+		out[i].file = am_arena_copy(&p->arena, out[i].file);
+		out[i].module = module;
+		out[i].offset = call - m->base;
+	}
+	if (!n)
+		out[n++] = (struct am_frame){"", "", 0, module, call - m->base};
+	return n;
+}
+
+static const struct am_place *make(struct am_places *p, const struct am_site *site)
+{
+	struct am_frame frames[MAX_FRAMES];
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < site->n_frames && n + INLINED <= MAX_FRAMES; i++)
+		n += resolve(p, site->frame[i], frames + n, INLINED);
+	struct am_place *place = am_arena_get(&p->arena, sizeof *place);
+	struct am_frame *copy = am_arena_get(&p->arena, n * sizeof *copy);
+	if (!place || !copy)
+		return &nowhere;
+	memcpy(copy, frames, n * sizeof *copy);
+	place->n_frames = n;
+	place->frame = copy;
+	while (place->shown < n && is_wrapper(&copy[place->shown]))
+		place->shown++;
+	if (place->shown == n)
+		place->shown = 0;
+	return place;
+}
+
+const struct am_place *am_places_get(struct am_places *p, uint32_t site)
+{
+	if (!site || site >= p->tables->n_sites || site >= MAX_SITES)
+		return &nowhere;
+	if (site >= p->n_places) {
+		size_t n = p->n_places ? p->n_places : 256;
+		while (n <= site)
+			n *= 2;
+		const struct am_place **grown = am_mem_resize(
+			p->mem, p->place, p->n_places * sizeof *grown, n * sizeof *grown);
+		if (!grown)
+			return &nowhere;
+		p->place = grown;
+		p->n_places = n;
+	}
+	if (!p->place[site])
+		p->place[site] = make(p, &p->tables->site[site]);
+	return p->place[site];
+}
+
+const struct am_frame *am_place_frame(const struct am_place *place)
+{
+	return place && place->n_frames ? &place->frame[place->shown] : NULL;
+}
+
+const char *am_place_text(const struct am_place *place, struct am_arena *arena)
+{
+	const struct am_frame *f = am_place_frame(place);
+
+	if (!f)
+		return "unknown place";
+	const char *call = *f->function && !strchr(f->function, '(') ? "()" : "";
+	const char *gap = *f->function ? " " : "";
+	if (*f->file)
+		return am_textf(arena, "%s%s%s%s:%u", f->function, call, gap, am_basename(f->file),
+				f->line);
+	if (*f->module)
+		return am_textf(arena, "%s%s%s%s+0x%x", f->function, call, gap,
+				am_basename(f->module), f->offset);
+	return am_textf(arena, "0x%x", f->offset);
+}

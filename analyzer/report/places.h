@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites with names: each site of the tables is symbolised at most once, when a report first speaks
+ * of it. A place lives as long as its cache.
+ */
+#ifndef AM_REPORT_PLACES_H
+#define AM_REPORT_PLACES_H
+
+#include "atommon/report.h"
+
+struct am_arena;
+struct am_places;
+
+struct am_places *am_places_new(struct am_mem *mem, const struct am_tables *tables,
+				const struct am_symbolizer *symbolizer);
+void am_places_free(struct am_places *p);
+
+/* Never NULL: the empty place when the site is unknown. */
+const struct am_place *am_places_get(struct am_places *p, uint32_t site);
+
+/* The frame a person wants to see, or NULL of an empty place. */
+const struct am_frame *am_place_frame(const struct am_place *place);
+
+/* The last part of a path. */
+const char *am_basename(const char *path);
+
+/* "function() file:line", "function() module+0x12", "module+0x12" or "unknown place". */
+const char *am_place_text(const struct am_place *place, struct am_arena *arena);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside the blame: a violation under construction, shared by blame.c (steps and edges), naming.c
+ * (objects and threads) and words.c (sentences).
+ */
+#ifndef AM_REPORT_STORY_H
+#define AM_REPORT_STORY_H
+
+#include "blame.h"
+
+enum { STORY_STEPS = 192, STORY_OBJECTS = 160, STORY_THREADS = 160 };
+
+struct story {
+	struct am_blame *b;
+	struct am_arena *arena;
+	const struct am_cycle *cycle;
+	const struct am_witness *witness; /* NULL: the cycle happened */
+	struct am_violation *v;
+	struct am_vstep *step;
+	uint64_t *order; /* of each step: index in the run, or position in the witness */
+	uint32_t n_steps;
+	struct am_vobject *object;
+	const char **key; /* of each object, for the fingerprint */
+	uint64_t *born;	  /* of each object: tells blocks at a reused address apart */
+	uint32_t n_objects;
+	struct am_vthread *thread;
+	uint32_t n_threads;
+	uint32_t from[AM_CYCLE_MAX], to[AM_CYCLE_MAX]; /* steps of each edge's ends */
+};
+
+/* naming.c: index of the object or thread, added when new. */
+uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint64_t index,
+			 bool is_sync);
+uint32_t am_story_thread(struct story *s, uint32_t id);
+const char *am_story_string(const struct story *s, uint32_t id);
+
+/* words.c: after the steps are numbered. */
+void am_story_tell(struct story *s);
+
+bool am_kind_is_sync(uint8_t kind); /* operates on a synchronisation object */
+
+#endif

@@ -1,0 +1,211 @@
+/* The reporter: ids, counting, names, degradation, witnesses. */
+/* SPDX-License-Identifier: MIT */
+#include "report_fixture.h"
+
+/* ---- ids ---------------------------------------------------------------------------------------- */
+
+static void id_of(uint64_t base, uint32_t shift, uint32_t t1, uint32_t t2, const struct am_cycle *given,
+		  char id[AM_ID_SIZE])
+{
+	struct rig g = rig_new(base);
+	const struct am_violation *v;
+
+	g.w.line_shift = shift;
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 0);
+	const struct am_cycle c = given ? *given : world_lost_update(&g.w, t1, t2);
+	am_reporter_cycle(g.r, &c, NULL, &v);
+	cr_assert_not_null(v);
+	memcpy(id, v->id, AM_ID_SIZE);
+	rig_free(&g);
+}
+
+Test(fingerprint, ignores_addresses_lines_and_thread_ids)
+{
+	char a[AM_ID_SIZE], b[AM_ID_SIZE];
+
+	id_of(0x400000, 0, 1, 2, NULL, a);
+	cr_expect_eq(strncmp(a, "AV-", 3), 0);
+	id_of(0x7f0000000000, 0, 1, 2, NULL, b);
+	cr_expect_str_eq(a, b);
+	id_of(0x400000, 7, 1, 2, NULL, b);
+	cr_expect_str_eq(a, b);
+	id_of(0x400000, 0, 3, 1, NULL, b);
+	cr_expect_str_eq(a, b);
+}
+
+Test(fingerprint, tells_regions_and_operations_apart)
+{
+	struct world w;
+	char a[AM_ID_SIZE], b[AM_ID_SIZE];
+
+	world_init(&w, 0x400000);
+	struct am_cycle c = world_lost_update(&w, 1, 2);
+	id_of(0x400000, 0, 1, 2, &c, a);
+	c.region = STR_TOTAL;
+	id_of(0x400000, 0, 1, 2, &c, b);
+	cr_expect_str_neq(a, b);
+	c = world_lost_update(&w, 1, 2);
+	c.edge[1].to.kind = AM_READ;
+	id_of(0x400000, 0, 1, 2, &c, b);
+	cr_expect_str_neq(a, b);
+}
+
+Test(fingerprint, the_same_mistake_through_a_further_thread_is_the_same)
+{
+	struct world w;
+	char a[AM_ID_SIZE], b[AM_ID_SIZE];
+
+	world_init(&w, 0x400000);
+	struct am_cycle c = world_lost_update(&w, 1, 2);
+	id_of(0x400000, 0, 1, 2, &c, a);
+	c.edge[2] = c.edge[1];
+	c.edge[1].to = world_access(&w, 16, 3, AM_WRITE, S_OTHER, 7);
+	c.edge[2].from = c.edge[1].to;
+	c.n_edges = 3;
+	id_of(0x400000, 0, 1, 2, &c, b);
+	cr_expect_str_eq(a, b);
+}
+
+/* ---- counting ----------------------------------------------------------------------------------- */
+
+Test(reporter, repeats_are_counted_not_printed)
+{
+	struct rig g = rig_new(0x400000);
+	struct am_reporter_stats st;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct am_cycle c = world_lost_update(&g.w, 1 + i % 2, 2 - i % 2);
+		cr_expect_eq(am_reporter_cycle(g.r, &c, NULL, NULL), i == 0);
+	}
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.cycles, 1000u);
+	cr_expect_eq(st.distinct, 1u);
+	cr_expect_eq(st.printed, 1u);
+	cr_expect_eq(st.repeats, 999u);
+	am_reporter_finish(g.r);
+	has("in region \"withdraw\": 1000 times in all");
+	rig_free(&g);
+}
+
+Test(reporter, beyond_max_reports_only_a_line)
+{
+	struct rig g = rig_new(0x400000);
+	struct am_reporter_stats st;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 1);
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	am_reporter_cycle(g.r, &c, NULL, NULL);
+	const size_t n = g.page->n;
+	c.region = STR_TOTAL;
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	cr_expect_eq(g.page->n, n);
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.distinct, 2u);
+	am_reporter_finish(g.r);
+	has("in region \"total\": 1 time, not reported in full");
+	rig_free(&g);
+}
+
+Test(reporter, survives_the_memory_ceiling)
+{
+	for (uint64_t limit = 256 * 1024; limit < 8u << 20; limit += 256 * 1024) {
+		struct rig g = rig_new(0x400000);
+		world_init(&g.w, 0x400000);
+		g.mem.limit = limit;
+		const struct am_reporter_config config = {
+			.tables = &g.w.tables, .symbolizer = g.w.symbolizer, .out = {page_write, g.page},
+			.max_reports = 50, .model = "", .next = ""};
+		g.r = am_reporter_new(&config, &g.mem);
+		if (g.r) {
+			world_sections(&g.w, g.r, 1, 2);
+			for (uint64_t i = 0; i < 20000; i++) {
+				const struct am_event e = {.index = i, .object = 0x10000 + i * 64, .aux = 64,
+							   .kind = AM_ALLOC, .site = S_ALLOC};
+				am_reporter_event(g.r, &e);
+			}
+			const struct am_cycle c = world_lost_update(&g.w, 1, 2);
+			am_reporter_cycle(g.r, &c, NULL, NULL);
+		}
+		rig_free(&g);
+	}
+}
+
+Test(reporter, names_heap_blocks_by_where_they_came_from)
+{
+	struct rig g = rig_new(0x400000);
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	struct am_event e = {.index = 1, .object = 0x900000, .aux = 48, .kind = AM_ALLOC, .site = S_ALLOC,
+			     .thread = 0};
+	am_reporter_event(g.r, &e);
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	for (unsigned i = 0; i < 2; i++)
+		c.edge[i].from.object = c.edge[i].to.object = 0x900008;
+	/* gone by the time it is told */
+	e = (struct am_event){.index = 30, .object = 0x900000, .aux = 48, .kind = AM_FREE, .site = S_ALLOC};
+	am_reporter_event(g.r, &e);
+	e = (struct am_event){.index = 31, .object = 0x900000, .aux = 16, .kind = AM_ALLOC, .site = S_CREATE};
+	am_reporter_event(g.r, &e);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	has("read block@account_new+8 = 100");
+	has("heap at 0x900000, 48 bytes, allocated by T0 at account_new()");
+	rig_free(&g);
+}
+
+Test(reporter, names_given_by_the_program_win)
+{
+	struct rig g = rig_new(0x400000);
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	const struct am_event e = {.index = 1, .object = g.w.base + OFF_BALANCE, .size = 8, .aux = STR_TOTAL,
+				   .kind = AM_NAME};
+	am_reporter_event(g.r, &e);
+	const struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	am_reporter_cycle(g.r, &c, NULL, NULL);
+	has("read total = 100");
+	rig_free(&g);
+}
+
+Test(reporter, without_symbols_shows_module_and_offset)
+{
+	struct rig g = rig_new(0x400000);
+	world_init(&g.w, 0x400000);
+	const struct am_reporter_config config = {.tables = &g.w.tables, .out = {page_write, g.page},
+						  .max_reports = 50, .model = "", .next = ""};
+	g.r = am_reporter_new(&config, &g.mem);
+	const struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	has("read bank+0x4010 = 100");
+	has("bank+0x101f");
+	rig_free(&g);
+}
+
+Test(reporter, a_witness_gives_the_order_of_the_steps)
+{
+	struct rig g = rig_new(0x400000);
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	/* recorded: T1 whole (2..5), then T2 (7); told: T1 read, T2, T1 write */
+	const struct am_event read = {.index = 2, .thread = 1, .kind = AM_READ, .object = g.w.base + OFF_BALANCE,
+				      .size = 8, .site = S_READ};
+	struct am_event write = read, other = read, begin = read;
+	write.index = 5, write.kind = AM_WRITE, write.site = S_WRITE;
+	other.index = 7, other.thread = 2, other.kind = AM_WRITE, other.site = S_OTHER;
+	begin.index = 1, begin.kind = AM_BEGIN, begin.object = STR_WITHDRAW, begin.site = S_BEGIN;
+	const struct am_event *order[] = {&begin, &read, &other, &write};
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	c.begin_index = 1;
+	c.close_index = 5;
+	c.edge[0].from.index = 2;
+	c.edge[0].to.index = c.edge[1].from.index = 7;
+	c.edge[1].to.index = 5;
+	const struct am_witness witness = {.event = order, .n_events = 4, .status = AM_PREDICTED,
+					   .model = "avp", .moved = "T2's write moves before T1's."};
+	const struct am_violation *v;
+	cr_expect(am_reporter_cycle(g.r, &c, &witness, &v));
+	cr_assert_eq(v->n_steps, 4u);
+	cr_expect_eq(v->step[2].index, 7u);
+	cr_expect_eq(v->step[3].index, 5u);
+	has("predicted (model avp)");
+	has("T2's write moves before T1's.");
+	has("Region \"withdraw\" is not atomic");
+	rig_free(&g);
+}
