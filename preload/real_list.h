@@ -42,11 +42,77 @@
 /* Everything else: rwlocks, spin locks, barriers, semaphores, once, C11 threads. */
 #define AM_REALS_HOOKS(X)                                                                          \
 	X(int, pthread_rwlock_init, (pthread_rwlock_t *, const pthread_rwlockattr_t *))            \
-	X(int, pthread_rwlock_destroy, (pthread_rwlock_t *))
+	X(int, pthread_rwlock_destroy, (pthread_rwlock_t *))                                       \
+	X(int, pthread_rwlock_rdlock, (pthread_rwlock_t *))                                        \
+	X(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *))                                     \
+	X(int, pthread_rwlock_wrlock, (pthread_rwlock_t *))                                        \
+	X(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *))                                     \
+	X(int, pthread_rwlock_unlock, (pthread_rwlock_t *))                                        \
+	X(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t *, const struct timespec *))          \
+	X(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t *, const struct timespec *))          \
+	X(int, pthread_rwlock_clockrdlock,                                                         \
+	  (pthread_rwlock_t *, clockid_t, const struct timespec *))                                \
+	X(int, pthread_rwlock_clockwrlock,                                                         \
+	  (pthread_rwlock_t *, clockid_t, const struct timespec *))                                \
+	X(int, pthread_spin_init, (pthread_spinlock_t *, int))                                     \
+	X(int, pthread_spin_destroy, (pthread_spinlock_t *))                                       \
+	X(int, pthread_spin_lock, (pthread_spinlock_t *))                                          \
+	X(int, pthread_spin_trylock, (pthread_spinlock_t *))                                       \
+	X(int, pthread_spin_unlock, (pthread_spinlock_t *))                                        \
+	X(int, pthread_barrier_init,                                                               \
+	  (pthread_barrier_t *, const pthread_barrierattr_t *, unsigned))                          \
+	X(int, pthread_barrier_destroy, (pthread_barrier_t *))                                     \
+	X(int, pthread_barrier_wait, (pthread_barrier_t *))                                        \
+	X(int, sem_init, (sem_t *, int, unsigned))                                                 \
+	X(int, sem_destroy, (sem_t *))                                                             \
+	X(int, sem_wait, (sem_t *))                                                                \
+	X(int, sem_trywait, (sem_t *))                                                             \
+	X(int, sem_post, (sem_t *))                                                                \
+	X(int, sem_close, (sem_t *))                                                               \
+	X(int, sem_timedwait, (sem_t *, const struct timespec *))                                  \
+	X(int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *))                       \
+	X(int, sem_getvalue, (sem_t *, int *))                                                     \
+	X(sem_t *, sem_open, (const char *, int, ...))                                             \
+	X(int, pthread_once, (pthread_once_t *, void (*)(void)))                                   \
+	X(int, pthread_cond_clockwait,                                                             \
+	  (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))               \
+	X(void, call_once, (once_flag *, void (*)(void)))                                          \
+	X(int, mtx_init, (mtx_t *, int))                                                           \
+	X(void, mtx_destroy, (mtx_t *))                                                            \
+	X(int, mtx_lock, (mtx_t *))                                                                \
+	X(int, mtx_trylock, (mtx_t *))                                                             \
+	X(int, mtx_unlock, (mtx_t *))                                                              \
+	X(int, mtx_timedlock, (mtx_t *, const struct timespec *))                                  \
+	X(int, cnd_init, (cnd_t *))                                                                \
+	X(void, cnd_destroy, (cnd_t *))                                                            \
+	X(int, cnd_signal, (cnd_t *))                                                              \
+	X(int, cnd_broadcast, (cnd_t *))                                                           \
+	X(int, cnd_wait, (cnd_t *, mtx_t *))                                                       \
+	X(int, cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))                         \
+	X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                      \
+	X(int, thrd_join, (thrd_t, int *))                                                         \
+	X(int, thrd_detach, (thrd_t))                                                              \
+	X(void, thrd_exit, (int))
 
 /* Functions with two versions in libc: X(field, symbol, version, type, params). */
 #define AM_REALS_VERSIONED(X)                                                                      \
+	X(cond_init, "pthread_cond_init", "GLIBC_2.3.2", int,                                      \
+	  (pthread_cond_t *, const pthread_condattr_t *))                                          \
+	X(cond_destroy, "pthread_cond_destroy", "GLIBC_2.3.2", int, (pthread_cond_t *))            \
 	X(cond_wait, "pthread_cond_wait", "GLIBC_2.3.2", int,                                      \
-	  (pthread_cond_t *, pthread_mutex_t *))
+	  (pthread_cond_t *, pthread_mutex_t *))                                                   \
+	X(cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2", int,                            \
+	  (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))                          \
+	X(cond_signal, "pthread_cond_signal", "GLIBC_2.3.2", int, (pthread_cond_t *))              \
+	X(cond_broadcast, "pthread_cond_broadcast", "GLIBC_2.3.2", int, (pthread_cond_t *))        \
+	X(cond_init_old, "pthread_cond_init", "GLIBC_2.2.5", int,                                  \
+	  (pthread_cond_t *, const pthread_condattr_t *))                                          \
+	X(cond_destroy_old, "pthread_cond_destroy", "GLIBC_2.2.5", int, (pthread_cond_t *))        \
+	X(cond_wait_old, "pthread_cond_wait", "GLIBC_2.2.5", int,                                  \
+	  (pthread_cond_t *, pthread_mutex_t *))                                                   \
+	X(cond_timedwait_old, "pthread_cond_timedwait", "GLIBC_2.2.5", int,                        \
+	  (pthread_cond_t *, pthread_mutex_t *, const struct timespec *))                          \
+	X(cond_signal_old, "pthread_cond_signal", "GLIBC_2.2.5", int, (pthread_cond_t *))          \
+	X(cond_broadcast_old, "pthread_cond_broadcast", "GLIBC_2.2.5", int, (pthread_cond_t *))
 
 #endif

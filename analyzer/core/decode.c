@@ -43,6 +43,7 @@ static void decode_detail(struct am_event *e, unsigned detail)
 		e->flags |= (detail & 1 ? AM_TIMED_OUT : 0) | (detail & 2 ? AM_CANCELLED : 0);
 		break;
 	case AM_LEAVE:
+	case AM_ONCE_END:
 		e->mode = detail & 1;
 		break;
 	case AM_LOST:
@@ -156,6 +157,7 @@ static unsigned encode_detail(const struct am_event *e)
 	case AM_WAKE:
 		return (e->flags & AM_TIMED_OUT ? 1 : 0) | (e->flags & AM_CANCELLED ? 2 : 0);
 	case AM_LEAVE:
+	case AM_ONCE_END:
 		return e->mode & 1u;
 	case AM_LOST:
 	case AM_INIT:

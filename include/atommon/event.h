@@ -85,6 +85,9 @@ enum am_object {
 	AM_OBJ_ONCE,
 };
 
+/* `mode` of once-end: the routine was left by cancellation or an exception; it may run again. */
+enum { AM_ONCE_ABANDONED = 1 };
+
 /* `mode` of lost. */
 enum am_lost {
 	AM_LOST_FULL = 1,  /* the ring was full (ATOMMON_OVERFLOW=drop) */
@@ -109,8 +112,9 @@ enum {
 struct am_event {
 	uint64_t index;	 /* position in the merged order, from 0 */
 	uint64_t object; /* by kind: address, thread id or string id */
-	uint64_t aux;	 /* mutex of wait/wake; bytes of alloc/free; count of lost; initial count of
-			    a semaphore or barrier, pthread type of a mutex; string of name */
+	uint64_t aux;	 /* mutex of wait/wake (0: a recursive mutex held more than once, which stays
+			    held); bytes of alloc/free; count of lost; initial count of a semaphore
+			    or barrier, pthread type of a mutex; string of name */
 	uint64_t value;	 /* value read or written (up to 8 bytes), outcome of a branch */
 	uint32_t thread; /* own thread id, never reused; 0 is the main thread */
 	uint32_t site;	 /* where: index into the site table, 0 unknown */
@@ -155,8 +159,8 @@ enum {
 /*
  * detail (5 bits): read, write, update: bits 0..2 size code (0..6: 1 << code bytes, 7: in AM_X_SIZE),
  * bit 3 volatile. acquire, release: bit 0 shared, bit 1 owner dead, bit 2 AM_FREED_LOCK. wake: bit 0
- * timed out, bit 1 cancelled. leave: bit 0 serial. lost: cause. init, destroy: enum am_object.
- * branch, assert: bit 0 outcome. All others 0.
+ * timed out, bit 1 cancelled. leave: bit 0 serial. once-end: bit 0 abandoned. lost: cause. init,
+ * destroy: enum am_object. branch, assert: bit 0 outcome. All others 0.
  */
 
 /* Extension tags and what they carry. */
