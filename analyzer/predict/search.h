@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Explicit search over the schedules of a segment for one that breaks its region.
+ *
+ * am_search_plain tries every interleaving: the twin. am_search_dpor explores one interleaving per
+ * class of equivalent ones (Flanagan & Godefroid, POPL'05, with sleep sets), which is enough because
+ * the violation path, the locks and the couples depend only on the order of dependent events.
+ */
+#ifndef ATOMMON_PREDICT_SEARCH_H
+#define ATOMMON_PREDICT_SEARCH_H
+
+#include "machine.h"
+
+enum am_search_verdict { AM_SEARCH_NONE, AM_SEARCH_FOUND, AM_SEARCH_BUDGET };
+
+struct am_search {
+	/* in */
+	uint64_t max_steps;	/* 0: no limit; counted work, so that results repeat */
+	uint32_t context_bound; /* preemptive switches; UINT32_MAX: no bound */
+	bool ignores_data;	/* model sync */
+	/* out */
+	enum am_search_verdict verdict;
+	uint64_t steps, interleavings, pruned;
+	bool was_bounded;	/* the context bound cut something off: `none` proves nothing */
+	VEC(uint32_t) witness;	/* found: events of the segment in order; the last closes the path */
+};
+
+void am_search_plain(struct am_search *search, const struct am_run *run,
+		     const struct am_segment *segment);
+void am_search_dpor(struct am_search *search, const struct am_run *run,
+		    const struct am_segment *segment);
+void am_search_free(struct am_search *search);
+
+#endif
