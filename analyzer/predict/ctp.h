@@ -49,7 +49,8 @@
  *             thread's own latest program-earlier write that is still in the buffer (forwarding),
  *             else memory; in terms of the order: of the last among the writes before it in memory
  *             order and its own program-earlier ones.
- *  pso        as tso, and not write -> later write of another location (a buffer per location).
+ *  pso        as tso, and not write -> later write of another location (a buffer per location;
+ *             writes that may touch the same bytes share one).
  *  coherence  only between accesses that may touch the same bytes; from a read to each event whose
  *             value, address, guard or condition needs it (also through branches: all that follows a
  *             branch or assertion needs it); and around fences. No value comes out of thin air.
