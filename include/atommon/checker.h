@@ -12,7 +12,10 @@ struct am_mem;
 
 enum am_conflicts { AM_CONFLICTS_DATA, AM_CONFLICTS_LOCKS, AM_CONFLICTS_BOTH, AM_CONFLICTS_AUTO };
 
-/* One end of an edge: an access (or lock operation) as it happened. */
+/*
+ * One end of an edge: an access (or lock operation) as it happened. Of an access that spans several
+ * 8-byte words, the older end of an edge may show only the bytes in the word that conflicts.
+ */
 struct am_access {
 	uint64_t index; /* in the merged order */
 	uint64_t object;
@@ -53,6 +56,9 @@ struct am_cycle {
 	uint32_t n_edges;
 	uint32_t n_inner; /* names of nested regions open in the blamed one at close, outermost first */
 	uint32_t inner[8];
+	/* How many edges are not told (at least; 0: the cycle is complete), and before which edge they
+	 * are missing. With omit_at 0 edge[0].from lies on the way, not in the blamed region. */
+	uint32_t omitted, omit_at;
 	struct am_edge edge[AM_CYCLE_MAX];
 };
 

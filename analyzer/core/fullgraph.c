@@ -1,0 +1,509 @@
+/*
+ * The classic conflict graph (Farzan & Madhusudan, CAV'08, section 2): one node per transaction, an
+ * edge for each pair of dependent accesses and between successive transactions of a thread. A
+ * transaction is an outermost region, or one access outside any region. Runs in tools, in tests and,
+ * with ATOMMON_VERIFY=1, in the drain thread; must stay as plain as possible, since it is what the
+ * fast checker is compared with. No I/O, no globals.
+ *
+ * An incoming edge can only be made by an access of the node itself, and a node without outgoing
+ * edges is on no cycle: so at each access of a region that has successors, one breadth-first search
+ * tells which of the conflicting transactions it reaches. Each of those closes a cycle; its edge is
+ * reported and not added, so that the graph stays acyclic and later reports speak of new cycles.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "fullgraph.h"
+
+#include "map.h"
+#include "atommon/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define LOCK_SPACE (UINT64_C(1) << 63)
+
+struct node {
+	uint32_t out;	   /* first edge, NONE */
+	uint32_t era;	   /* edges never lead from one era to another */
+	uint32_t seen;	   /* search that reached it */
+	uint32_t via;	   /* edge by which that search reached it */
+	uint32_t thread; /* which of g->threads: a thread that ended never comes back */
+	uint32_t region, region_site;
+	uint64_t begin;
+};
+
+struct arc {
+	uint32_t source, target, next;
+	struct am_edge edge;
+};
+
+struct entry { /* one access in the list of its word */
+	uint32_t node, next;
+	uint8_t mask;
+	bool writes;
+	struct am_access access;
+};
+
+struct thread {
+	uint32_t id;
+	uint32_t node; /* of the open region, NONE outside */
+	uint32_t last; /* newest transaction that has an access, NONE */
+	uint32_t depth;
+	bool muted;		 /* events were lost: its accesses are not trusted */
+	struct am_access newest; /* the newest access, of `last` */
+	uint32_t inner[8];
+};
+
+struct vec {
+	void *at;
+	uint32_t n, cap;
+};
+
+struct am_fullgraph {
+	struct am_checker_config config;
+	struct am_mem *mem;
+	struct am_checker_stats stats;
+	struct vec nodes, arcs, entries, threads, queue;
+	struct am_map words;	/* word + 1 -> first entry + 1 */
+	struct am_map thread_of; /* id + 1 -> index + 1 */
+	struct am_map pairs;	/* source << 32 | target, + 1 */
+	uint32_t era, search;
+	bool data, locks, stopped;
+	struct am_cycle cycle;
+};
+
+static void *push(struct am_fullgraph *g, struct vec *v, size_t bytes)
+{
+	if (v->n == v->cap) {
+		const uint32_t cap = v->cap ? v->cap * 2 : 16;
+		void *at = cap < NONE / 2 ? am_mem_resize(g->mem, v->at, v->cap * bytes, cap * bytes) : NULL;
+		if (!at) {
+			g->stopped = true;
+			return NULL;
+		}
+		v->at = at;
+		v->cap = cap;
+	}
+	void *p = (char *)v->at + v->n++ * bytes;
+	return memset(p, 0, bytes);
+}
+
+#define NODE(g, i) (&((struct node *)(g)->nodes.at)[i])
+#define ARC(g, i) (&((struct arc *)(g)->arcs.at)[i])
+#define ENTRY(g, i) (&((struct entry *)(g)->entries.at)[i])
+
+struct am_fullgraph *am_fullgraph_new(const struct am_checker_config *config, struct am_mem *mem)
+{
+	struct am_fullgraph *g = am_mem_alloc(mem, sizeof *g);
+
+	if (!g)
+		return NULL;
+	g->config = *config;
+	g->mem = mem;
+	g->data = config->conflicts == AM_CONFLICTS_DATA || config->conflicts == AM_CONFLICTS_BOTH;
+	g->locks = config->conflicts != AM_CONFLICTS_DATA;
+	return g;
+}
+
+void am_fullgraph_free(struct am_fullgraph *g)
+{
+	struct am_mem *mem = g->mem;
+
+	am_mem_free(mem, g->nodes.at, g->nodes.cap * sizeof(struct node));
+	am_mem_free(mem, g->arcs.at, g->arcs.cap * sizeof(struct arc));
+	am_mem_free(mem, g->entries.at, g->entries.cap * sizeof(struct entry));
+	am_mem_free(mem, g->threads.at, g->threads.cap * sizeof(struct thread));
+	am_mem_free(mem, g->queue.at, g->queue.cap * sizeof(uint32_t));
+	am_map_free(&g->words, mem);
+	am_map_free(&g->thread_of, mem);
+	am_map_free(&g->pairs, mem);
+	am_mem_free(mem, g, sizeof *g);
+}
+
+void am_fullgraph_stats(const struct am_fullgraph *g, struct am_checker_stats *stats)
+{
+	*stats = g->stats;
+	stats->nodes_live = stats->nodes_peak = g->nodes.n;
+	stats->edges_live = stats->edges_peak = g->arcs.n;
+	stats->entities_live = stats->entities_peak = g->words.n;
+	stats->bytes_peak = g->mem->peak;
+	stats->forgotten = g->stopped;
+}
+
+static struct thread *thread_get(struct am_fullgraph *g, uint32_t id)
+{
+	uint64_t *place = am_map_put(&g->thread_of, g->mem, (uint64_t)id + 1);
+
+	if (!place) {
+		g->stopped = true;
+		return NULL;
+	}
+	if (!*place) {
+		struct thread *t = push(g, &g->threads, sizeof *t);
+		if (!t)
+			return NULL;
+		t->id = id;
+		t->node = t->last = NONE;
+		*place = g->threads.n;
+	}
+	return &((struct thread *)g->threads.at)[*place - 1];
+}
+
+static bool add_arc(struct am_fullgraph *g, uint32_t source, uint32_t target, const struct am_edge *edge)
+{
+	uint64_t *known = am_map_put(&g->pairs, g->mem, ((uint64_t)source << 32 | target) + 1);
+
+	if (!known) {
+		g->stopped = true;
+		return false;
+	}
+	if (*known)
+		return true;
+	struct arc *a = push(g, &g->arcs, sizeof *a);
+	if (!a)
+		return false;
+	*known = 1;
+	a->source = source;
+	a->target = target;
+	a->edge = *edge;
+	a->next = NODE(g, source)->out;
+	NODE(g, source)->out = g->arcs.n - 1;
+	return true;
+}
+
+static bool has_arc(const struct am_fullgraph *g, uint32_t source, uint32_t target)
+{
+	return am_map_find(&g->pairs, ((uint64_t)source << 32 | target) + 1);
+}
+
+/* A new transaction of the thread. Its program edge comes with its first access. */
+static uint32_t node_new(struct am_fullgraph *g, const struct thread *t, const struct am_event *ev)
+{
+	struct node *n = push(g, &g->nodes, sizeof *n);
+
+	if (!n)
+		return NONE;
+	n->out = NONE;
+	n->era = g->era;
+	n->thread = (uint32_t)(t - (const struct thread *)g->threads.at);
+	n->begin = ev->index;
+	if (ev->kind == AM_BEGIN) {
+		n->region = (uint32_t)ev->object;
+		n->region_site = ev->site;
+	}
+	return g->nodes.n - 1;
+}
+
+static struct am_access access_of(const struct am_fullgraph *g, uint32_t node, const struct am_event *ev)
+{
+	const struct node *n = NODE(g, node);
+
+	return (struct am_access){
+		.index = ev->index,
+		.object = ev->kind == AM_WAIT || ev->kind == AM_WAKE ? ev->aux : ev->object,
+		.value = ev->value,
+		.size = ev->kind == AM_FREE ? (uint32_t)ev->aux : ev->size,
+		.thread = ev->thread,
+		.site = ev->site,
+		.region = n->region,
+		.region_site = n->region_site,
+		.kind = ev->kind,
+		.mode = ev->mode,
+		.flags = ev->flags,
+	};
+}
+
+/* Program order: the transaction before it in its thread comes first. */
+static void program_edge(struct am_fullgraph *g, struct thread *t, uint32_t node,
+			 const struct am_access *access)
+{
+	if (t->last != NONE && t->last != node && NODE(g, t->last)->era == g->era) {
+		const struct am_edge e = {t->newest, *access, AM_EDGE_PROGRAM};
+		add_arc(g, t->last, node, &e);
+	}
+	t->last = node;
+	t->newest = *access;
+}
+
+/* Which nodes does this one reach? Marks them with g->search. */
+static void search_from(struct am_fullgraph *g, uint32_t start)
+{
+	uint32_t head = 0;
+
+	g->queue.n = 0;
+	g->search++;
+	NODE(g, start)->seen = g->search;
+	NODE(g, start)->via = NONE;
+	uint32_t *first = push(g, &g->queue, sizeof *first);
+	if (first)
+		*first = start;
+	while (head < g->queue.n) {
+		const uint32_t at = ((uint32_t *)g->queue.at)[head++];
+		for (uint32_t a = NODE(g, at)->out; a != NONE; a = ARC(g, a)->next) {
+			struct node *n = NODE(g, ARC(g, a)->target);
+			if (n->seen == g->search)
+				continue;
+			n->seen = g->search;
+			n->via = a;
+			uint32_t *q = push(g, &g->queue, sizeof *q);
+			if (!q)
+				return;
+			*q = ARC(g, a)->target;
+		}
+	}
+}
+
+static uint32_t distance(const struct am_fullgraph *g, uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t via = NODE(g, node)->via; via != NONE; via = NODE(g, ARC(g, via)->source)->via)
+		n++;
+	return n;
+}
+
+static void report(struct am_fullgraph *g, const struct thread *t, const struct entry *closing,
+		   const struct am_access *access)
+{
+	struct am_cycle *c = &g->cycle;
+	const struct node *n = NODE(g, t->node);
+	const uint32_t length = distance(g, closing->node);
+	uint32_t at = length;
+
+	memset(c, 0, offsetof(struct am_cycle, edge));
+	c->thread = t->id;
+	c->region = n->region;
+	c->region_site = n->region_site;
+	c->begin_index = n->begin;
+	c->close_index = access->index;
+	c->n_inner = t->depth - 1 < 8 ? t->depth - 1 : 8;
+	memcpy(c->inner, t->inner, sizeof c->inner);
+	for (uint32_t via = NODE(g, closing->node)->via; via != NONE;) {
+		if (--at < AM_CYCLE_MAX - 1)
+			c->edge[at] = ARC(g, via)->edge;
+		via = NODE(g, ARC(g, via)->source)->via;
+	}
+	c->n_edges = length < AM_CYCLE_MAX - 1 ? length : AM_CYCLE_MAX - 1;
+	c->omitted = length - c->n_edges;
+	c->omit_at = c->omitted ? c->n_edges : 0;
+	c->edge[c->n_edges++] = (struct am_edge){closing->access, *access, AM_EDGE_CONFLICT};
+	g->stats.cycles++;
+	if (g->config.on_cycle)
+		g->config.on_cycle(g->config.ctx, c);
+}
+
+/* What one event's access to one word (or lock) does; *best is the nearest conflict that closes a cycle. */
+static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t mask, bool writes,
+		  const struct am_access *access, bool *searched, uint32_t *best)
+{
+	/* A freed block is gone: what touches its address later is another entity. */
+	const bool keep = access->kind != AM_FREE;
+	uint64_t *place = keep ? am_map_put(&g->words, g->mem, word + 1) : am_map_find(&g->words, word + 1);
+
+	if (!place) {
+		g->stopped |= keep;
+		return;
+	}
+	bool known = false;
+	for (uint32_t i = (uint32_t)*place - 1; i != NONE && !g->stopped; i = ENTRY(g, i)->next) {
+		const struct entry *e = ENTRY(g, i);
+		if (e->node == me)
+			known |= e->mask == mask && e->writes == writes;
+		if (!(e->mask & mask) || !(e->writes || writes) || e->node == me ||
+		    NODE(g, e->node)->thread == NODE(g, me)->thread || has_arc(g, e->node, me))
+			continue;
+		if (NODE(g, me)->out != NONE) {
+			if (!*searched)
+				search_from(g, me);
+			*searched = true;
+			if (NODE(g, e->node)->seen == g->search) {
+				if (*best == NONE || distance(g, e->node) < distance(g, ENTRY(g, *best)->node))
+					*best = i;
+				continue;
+			}
+		}
+		const struct am_edge edge = {e->access, *access, AM_EDGE_CONFLICT};
+		add_arc(g, e->node, me, &edge);
+	}
+	if (known || !keep || g->stopped)
+		return;
+	struct entry *e = push(g, &g->entries, sizeof *e);
+	if (!e)
+		return;
+	e->node = me;
+	e->mask = mask;
+	e->writes = writes;
+	e->access = *access;
+	e->next = (uint32_t)*place - 1;
+	*place = g->entries.n;
+}
+
+/* The bytes are another entity from now on. */
+static void erase(struct am_fullgraph *g, uint64_t space, uint64_t from, uint64_t bytes)
+{
+	for (uint64_t at = from; at < from + bytes;) {
+		const uint64_t word = at >> 3, end = (word + 1) << 3;
+		const uint64_t stop = end < from + bytes ? end : from + bytes;
+		const uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at & 7));
+		const uint64_t *place = am_map_find(&g->words, (space | word) + 1);
+		for (uint32_t i = place ? (uint32_t)*place - 1 : NONE; i != NONE; i = ENTRY(g, i)->next)
+			ENTRY(g, i)->mask &= (uint8_t)~mask;
+		at = stop;
+	}
+}
+
+static void on_access(struct am_fullgraph *g, struct thread *t, const struct am_event *ev, uint64_t space,
+		      uint64_t from, uint64_t bytes, bool writes)
+{
+	const uint32_t me = t->node != NONE ? t->node : node_new(g, t, ev);
+	bool searched = false;
+	uint32_t best = NONE;
+
+	if (me == NONE)
+		return;
+	g->stats.accesses++;
+	g->stats.unary += t->node == NONE;
+	const struct am_access access = access_of(g, me, ev);
+	program_edge(g, t, me, &access);
+	for (uint64_t at = from; at < from + bytes && !g->stopped;) {
+		const uint64_t word = at >> 3, end = (word + 1) << 3;
+		const uint64_t stop = end < from + bytes ? end : from + bytes;
+		const uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at & 7));
+		touch(g, me, space | word, mask, writes, &access, &searched, &best);
+		at = stop;
+	}
+	if (best != NONE && !g->stopped)
+		report(g, t, ENTRY(g, best), &access);
+}
+
+static void region_begin(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	if (t->depth++) {
+		if (t->depth - 2 < 8)
+			t->inner[t->depth - 2] = (uint32_t)ev->object;
+		return;
+	}
+	t->node = node_new(g, t, ev);
+	g->stats.regions++;
+}
+
+static void region_end(struct thread *t)
+{
+	if (t->depth && !--t->depth)
+		t->node = NONE;
+}
+
+/* Nothing that was seen so far shall matter any more; open regions go on as new transactions. */
+static void forget(struct am_fullgraph *g)
+{
+	g->era++;
+	am_map_clear(&g->words);
+	g->entries.n = 0;
+	for (uint32_t i = 0; i < g->threads.n; i++) {
+		struct thread *t = &((struct thread *)g->threads.at)[i];
+		if (t->node == NONE)
+			continue;
+		const struct node old = *NODE(g, t->node);
+		struct node *n = push(g, &g->nodes, sizeof *n);
+		if (!n)
+			return;
+		*n = old;
+		n->out = NONE;
+		n->era = g->era;
+		t->node = g->nodes.n - 1;
+	}
+}
+
+static void on_lost(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	g->stats.lost += ev->aux ? ev->aux : 1;
+	t->depth = 0;
+	t->node = NONE;
+	t->muted = true;
+	forget(g);
+}
+
+static void on_lock(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	const bool waits = ev->kind == AM_WAIT || ev->kind == AM_WAKE;
+
+	if (g->locks && !(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
+		on_access(g, t, ev, LOCK_SPACE, waits ? ev->aux : ev->object, 1,
+			  waits || ev->mode != AM_SHARED);
+}
+
+static void on_data(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	if (!g->data && g->config.conflicts == AM_CONFLICTS_AUTO) {
+		g->data = true;
+		g->locks = false;
+		forget(g);
+	}
+	if (g->data && !t->muted)
+		on_access(g, t, ev, 0, ev->object, ev->size, ev->kind != AM_READ);
+}
+
+static void on_block(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	if (ev->kind == AM_FREE && g->data && !t->muted && ev->aux)
+		on_access(g, t, ev, 0, ev->object, ev->aux, true);
+	erase(g, 0, ev->object, ev->aux);
+	erase(g, LOCK_SPACE, ev->object, ev->aux);
+}
+
+static void thread_end(struct am_fullgraph *g, uint32_t id)
+{
+	const uint64_t *place = am_map_find(&g->thread_of, (uint64_t)id + 1);
+
+	if (place)
+		((struct thread *)g->threads.at)[*place - 1].node = NONE;
+	am_map_remove(&g->thread_of, (uint64_t)id + 1);
+}
+
+void am_fullgraph_event(struct am_fullgraph *g, const struct am_event *ev)
+{
+	g->stats.events++;
+	if (g->stopped)
+		return;
+	struct thread *t = thread_get(g, ev->thread);
+	if (!t)
+		return;
+	switch (ev->kind) {
+	case AM_BEGIN:
+		region_begin(g, t, ev);
+		break;
+	case AM_END:
+		region_end(t);
+		break;
+	case AM_READ:
+	case AM_WRITE:
+	case AM_UPDATE:
+		on_data(g, t, ev);
+		break;
+	case AM_ACQUIRE:
+	case AM_RELEASE:
+	case AM_WAIT:
+	case AM_WAKE:
+		on_lock(g, t, ev);
+		break;
+	case AM_ALLOC:
+	case AM_FREE:
+		on_block(g, t, ev);
+		break;
+	case AM_INIT:
+	case AM_DESTROY:
+		erase(g, LOCK_SPACE, ev->object, 1);
+		break;
+	case AM_JOIN:
+		thread_end(g, (uint32_t)ev->object);
+		break;
+	case AM_THREAD_END:
+		thread_end(g, ev->thread);
+		break;
+	case AM_LOST:
+		on_lost(g, t, ev);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,364 @@
+/*
+ * Vertices and edges of the summarised conflict graph: which open region reaches which moment of
+ * which thread (see scg.h for the meaning and the invariants). Runs wherever the checker runs; no
+ * I/O, no globals.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "scg.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { FIRST_CAP = 64, FIRST_REACH = 4 };
+
+#define FOR_EACH_BIT(bit, word)                                                                    \
+	for (uint64_t rest_ = (word), bit; rest_ && ((bit = (uint64_t)__builtin_ctzll(rest_)), 1); \
+	     rest_ &= rest_ - 1)
+
+static void set_bit(uint64_t *set, uint32_t slot)
+{
+	set[slot >> 6] |= UINT64_C(1) << (slot & 63);
+}
+
+static void clear_bit(uint64_t *set, uint32_t slot)
+{
+	set[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+}
+
+static bool is_empty(const struct am_checker *c, const uint64_t *set)
+{
+	uint64_t any = 0;
+
+	for (uint32_t w = 0; w < c->words; w++)
+		any |= set[w];
+	return !any;
+}
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+static bool grow(struct am_checker *c)
+{
+	const uint32_t cap = c->cap ? c->cap * 2 : FIRST_CAP, stride = cap / 64;
+	uint64_t *anc = am_mem_alloc(c->mem, sizeof *anc * cap * stride);
+	uint64_t *horizon = am_mem_alloc(c->mem, sizeof *horizon * cap);
+	struct am_vertex *vertex = am_mem_alloc(c->mem, sizeof *vertex * cap);
+
+	if (!anc || !horizon || !vertex) {
+		am_mem_free(c->mem, anc, sizeof *anc * cap * stride);
+		am_mem_free(c->mem, horizon, sizeof *horizon * cap);
+		am_mem_free(c->mem, vertex, sizeof *vertex * cap);
+		return false;
+	}
+	for (uint32_t s = 0; s < c->cap; s++)
+		memcpy(anc + (size_t)s * stride, am_anc(c, s), sizeof *anc * c->stride);
+	if (c->cap)
+		memcpy(vertex, c->vertex, sizeof *vertex * c->cap);
+	am_mem_free(c->mem, c->anc, sizeof *anc * c->cap * c->stride);
+	am_mem_free(c->mem, c->horizon, sizeof *horizon * c->cap);
+	am_mem_free(c->mem, c->vertex, sizeof *vertex * c->cap);
+	c->anc = anc;
+	c->horizon = horizon;
+	c->vertex = vertex;
+	c->cap = cap;
+	c->stride = stride;
+	return true;
+}
+
+static void set_high(struct am_checker *c, uint32_t high)
+{
+	c->high = high;
+	c->words = (high + 63) / 64;
+}
+
+/*
+ * Slots are reused at once, although entities still name them: a thread's slot is given up only when
+ * no open region reaches the thread (R4), and every first(a, slot) made later is later than what the
+ * old owner did.
+ */
+static void slot_release(struct am_checker *c, uint32_t slot)
+{
+	struct am_vertex *v = &c->vertex[slot];
+
+	assert(is_empty(c, am_anc(c, slot)) && v->begin == AM_NEVER && v->n_reach == 0);
+	c->n_ended -= v->ended;
+	v->used = v->ended = false;
+	uint32_t high = c->high;
+	while (high && !c->vertex[high - 1].used)
+		high--;
+	set_high(c, high);
+}
+
+static uint32_t vertex_new(struct am_checker *c, uint32_t thread)
+{
+	uint32_t slot = 0;
+
+	while (slot < c->high && c->vertex[slot].used)
+		slot++;
+	if (slot >= AM_VERTICES_MAX || (slot >= c->cap && !grow(c)))
+		return UINT32_MAX;
+	uint64_t *place = am_map_put(&c->slot_of, c->mem, (uint64_t)thread + 1);
+	if (!place)
+		return UINT32_MAX;
+	*place = slot + 1;
+	struct am_vertex *v = &c->vertex[slot];
+	struct am_vertex fresh = {.begin = AM_NEVER,
+				  .reach = v->reach,
+				  .place = v->place,
+				  .cap_reach = v->cap_reach,
+				  .cap_place = v->cap_place,
+				  .id = thread,
+				  .used = true};
+	*v = fresh;
+	if (slot >= c->high)
+		set_high(c, slot + 1);
+	return slot;
+}
+
+uint32_t am_vertex_get(struct am_checker *c, uint32_t thread)
+{
+	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
+
+	return known ? (uint32_t)*known - 1 : vertex_new(c, thread);
+}
+
+void am_vertex_end(struct am_checker *c, uint32_t thread)
+{
+	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
+
+	if (!known)
+		return;
+	const uint32_t slot = (uint32_t)*known - 1;
+	struct am_vertex *v = &c->vertex[slot];
+	if (v->begin != AM_NEVER)
+		am_region_close(c, slot);
+	v->depth = 0;
+	am_map_remove(&c->slot_of, (uint64_t)thread + 1);
+	v->ended = true;
+	c->n_ended++;
+	if (is_empty(c, am_anc(c, slot)))
+		slot_release(c, slot);
+}
+
+/* ---- reach --------------------------------------------------------------------------------- */
+
+static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
+{
+	struct am_vertex *v = &c->vertex[a];
+
+	if (v->n_reach == v->cap_reach) {
+		const uint32_t cap = v->cap_reach ? v->cap_reach * 2 : FIRST_REACH;
+		void *p = am_mem_resize(c->mem, v->reach, sizeof *v->reach * v->cap_reach,
+					sizeof *v->reach * cap);
+		if (!p)
+			return NULL;
+		v->reach = p;
+		v->cap_reach = cap;
+	}
+	if (x != a && x >= v->cap_place) {
+		void *p = am_mem_resize(c->mem, v->place, sizeof *v->place * v->cap_place,
+					sizeof *v->place * c->cap);
+		if (!p)
+			return NULL;
+		v->place = p;
+		v->cap_place = c->cap;
+	}
+	if (x != a)
+		v->place[x] = (uint16_t)v->n_reach;
+	struct am_reach *r = &v->reach[v->n_reach++];
+	r->x = x;
+	set_bit(am_anc(c, x), a);
+	return r;
+}
+
+/* Rule 1. */
+void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event)
+{
+	struct am_vertex *v = &c->vertex[slot];
+
+	assert(v->begin == AM_NEVER && v->n_reach == 0);
+	struct am_reach *self = reach_new(c, slot, slot);
+	if (!self) { /* its accesses count as outside regions: smaller transactions, no false cycle */
+		c->stats.forgotten++;
+		return;
+	}
+	/* A begin made from the same event as the access before it still comes after it. */
+	const uint64_t moment = AM_MOMENT(event->index, 0), after = (v->newest | 0xffff) + 1;
+	v->begin = v->newest && moment < after ? after : moment;
+	v->begin_index = event->index;
+	v->region = (uint32_t)event->object;
+	v->region_site = event->site;
+	if (!++c->next_transaction)
+		c->next_transaction = 1;
+	v->transaction = c->next_transaction;
+	self->first = v->begin;
+	c->n_open++;
+	if (c->n_open > c->stats.nodes_peak)
+		c->stats.nodes_peak = c->n_open;
+}
+
+/*
+ * Rule 2. The completed transaction stays where others reach it: first(a, slot) of every a that
+ * reaches it is untouched, and so is what the entities remember. Only what it reached itself goes,
+ * since a completed transaction gets no incoming edge any more.
+ */
+void am_region_close(struct am_checker *c, uint32_t slot)
+{
+	struct am_vertex *v = &c->vertex[slot];
+
+	if (v->begin == AM_NEVER)
+		return;
+#ifdef AM_SCG_DELETE_COMPLETED
+	/* The error that section 3 of the paper warns of; a test builds it and must notice. */
+	for (uint32_t w = 0; w < c->words; w++)
+		FOR_EACH_BIT (bit, am_anc(c, slot)[w])
+			am_reach_of(c, w * 64 + (uint32_t)bit, slot)->first = (v->newest | 0xffff) + 1;
+#endif
+	const uint32_t n = v->n_reach;
+	v->n_reach = 0;
+	v->begin = AM_NEVER;
+	c->n_open--;
+	c->stats.edges_live -= n - 1;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t x = v->reach[i].x;
+		clear_bit(am_anc(c, x), slot);
+		if (c->vertex[x].ended && x != slot && is_empty(c, am_anc(c, x)))
+			slot_release(c, x);
+	}
+}
+
+void am_reach_forget(struct am_checker *c)
+{
+	for (uint32_t s = 0; s < c->high; s++) {
+		struct am_vertex *v = &c->vertex[s];
+		memset(am_anc(c, s), 0, sizeof(uint64_t) * c->stride);
+		if (v->begin == AM_NEVER)
+			continue;
+		v->n_reach = 1;
+		set_bit(am_anc(c, s), s);
+	}
+	c->stats.edges_live = 0;
+	for (uint32_t s = c->high; s-- > 0;)
+		if (s < c->high && c->vertex[s].used && c->vertex[s].ended)
+			slot_release(c, s);
+}
+
+/* a reaches x from `first` on, by a path whose last edge is from -> to. */
+static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t first,
+		      const struct am_end *from, const struct am_end *to)
+{
+	struct am_reach *r;
+
+	if (am_has(am_anc(c, x), a)) {
+		r = am_reach_of(c, a, x);
+		if (r->first <= first)
+			return;
+		assert(x != a);
+	} else {
+		r = reach_new(c, a, x);
+		if (!r) {
+			c->stats.forgotten++;
+			return;
+		}
+		if (++c->stats.edges_live > c->stats.edges_peak)
+			c->stats.edges_peak = c->stats.edges_live;
+	}
+	r->first = first;
+	r->from = *from;
+	r->to = *to;
+}
+
+/* a reaches the access at hand through `from`: a now reaches all that the present transaction does. */
+static void join(struct am_checker *c, uint32_t a, struct am_now *now, const struct am_end *from)
+{
+	const struct am_vertex *t = &c->vertex[now->slot];
+
+	assert(a != now->slot && c->vertex[a].begin != AM_NEVER);
+	if (t->begin == AM_NEVER) {
+		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, &now->end);
+		return;
+	}
+	reach_set(c, a, now->slot, t->begin, from, &now->end);
+	for (uint32_t i = 1; i < t->n_reach; i++) {
+		const struct am_reach r = t->reach[i];
+		reach_set(c, a, r.x, r.first, &r.from, &r.to);
+	}
+}
+
+/* Rule 3. An edge that would close a cycle is told and not added: see doc/notes/checker.md. */
+void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
+		 uint8_t mask)
+{
+	const uint32_t u = AM_SLOT_OF(stamp->moment), t = now->slot;
+	const uint64_t *anc_u = am_anc(c, u);
+
+	if (u == t)
+		return;
+	if (c->vertex[t].begin != AM_NEVER && am_has(anc_u, t) &&
+	    am_reach_of(c, t, u)->first <= stamp->moment) {
+		const struct am_end from = am_end_of(stamp, key, mask);
+		am_cycle_close(c, now, &from);
+		return;
+	}
+	for (uint32_t w = 0; w < c->words; w++) {
+		const uint64_t candidates = anc_u[w] & ~am_anc(c, t)[w];
+		FOR_EACH_BIT (bit, candidates) {
+			const uint32_t a = w * 64 + (uint32_t)bit;
+			if (a == t || am_reach_of(c, a, u)->first > stamp->moment)
+				continue;
+			if (!am_now_end(c, now)) {
+				c->stats.forgotten++;
+				return;
+			}
+			const struct am_end from = am_end_of(stamp, key, mask);
+			join(c, a, now, &from);
+		}
+	}
+}
+
+/*
+ * May the newer access at hand stand for the older one? Yes, if every open region that reaches the
+ * older one also reaches the thread at hand, and its own open region does not: then nobody learns
+ * less from the newer one, now or later (a region that comes to reach the older access does so
+ * through one that reaches both).
+ */
+bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp, uint32_t slot)
+{
+	const uint32_t u = AM_SLOT_OF(stamp->moment);
+	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
+	const bool is_open = c->vertex[slot].begin != AM_NEVER;
+
+	for (uint32_t w = 0; w < c->words; w++) {
+		uint64_t matters = anc_u[w] & ~anc_t[w];
+		if (is_open && w == slot >> 6)
+			matters |= anc_u[w] & UINT64_C(1) << (slot & 63);
+		FOR_EACH_BIT (bit, matters)
+			if (am_reach_of(c, w * 64 + (uint32_t)bit, u)->first <= stamp->moment)
+				return false;
+	}
+	return true;
+}
+
+void am_horizon(struct am_checker *c)
+{
+	for (uint32_t s = 0; s < c->cap; s++)
+		c->horizon[s] = AM_NEVER;
+	for (uint32_t a = 0; a < c->high; a++) {
+		const struct am_vertex *v = &c->vertex[a];
+		for (uint32_t i = 0; i < v->n_reach; i++)
+			if (v->reach[i].first < c->horizon[v->reach[i].x])
+				c->horizon[v->reach[i].x] = v->reach[i].first;
+	}
+}
+
+void am_reach_free(struct am_checker *c)
+{
+	for (uint32_t s = 0; s < c->cap; s++) {
+		struct am_vertex *v = &c->vertex[s];
+		am_mem_free(c->mem, v->reach, sizeof *v->reach * v->cap_reach);
+		am_mem_free(c->mem, v->place, sizeof *v->place * v->cap_place);
+	}
+	am_mem_free(c->mem, c->anc, sizeof *c->anc * c->cap * c->stride);
+	am_mem_free(c->mem, c->horizon, sizeof *c->horizon * c->cap);
+	am_mem_free(c->mem, c->vertex, sizeof *c->vertex * c->cap);
+	am_map_free(&c->slot_of, c->mem);
+}
