@@ -15,7 +15,8 @@ const size_t am_option_count = sizeof am_option_rows / sizeof am_option_rows[0];
 
 /* Names that other parts of atommon read; they are no mistake. */
 static const char *const other_names[] = {"ATOMMON_CC", "ATOMMON_CXX", "ATOMMON_BUILD",
-					  "ATOMMON_LIB", "ATOMMON_SYMBOLIZER", NULL};
+					  "ATOMMON_LIB", "ATOMMON_SYMBOLIZER", "ATOMMON_STATUS",
+					  NULL};
 
 static bool glob_span(const char *g, const char *end, const char *t)
 {
