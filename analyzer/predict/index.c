@@ -44,6 +44,31 @@ static int by_place(const void *a, const void *b)
 	return x->eid < y->eid ? -1 : x->eid > y->eid;
 }
 
+/* What an operation adds to the state of its object: a held lock, a post, an arrival. */
+static int32_t effect(const struct am_run *run, uint32_t key, uint32_t thread, uint32_t eid)
+{
+	const uint32_t e = am_run_at(run, thread, eid);
+	const bool is_mutex = key == run->n_cells + run->event.at[e].mutex;
+
+	if (key < run->n_cells)
+		return 0;
+	switch (run->raw.at[e].kind) {
+	case AM_ACQUIRE:
+	case AM_POST:
+	case AM_ARRIVE:
+		return 1;
+	case AM_RELEASE:
+	case AM_TAKE:
+		return -1;
+	case AM_WAIT:
+		return is_mutex ? -1 : 0;
+	case AM_WAKE:
+		return is_mutex ? 1 : 0;
+	default:
+		return 0;
+	}
+}
+
 void am_index_build(struct am_index *index, const struct am_run *run)
 {
 	struct fill fill = {0};
@@ -69,10 +94,17 @@ void am_index_build(struct am_index *index, const struct am_run *run)
 		struct am_index_entry *e = &index->entry[i];
 		const bool same = i + 1 < n && item[i + 1].key == item[i].key &&
 				  item[i + 1].thread == item[i].thread;
-		*e = (struct am_index_entry){item[i].thread, item[i].eid,
-					     item[i].writes ? i
-					     : same	    ? index->entry[i + 1].next_write
-							    : AM_NONE};
+		*e = (struct am_index_entry){.thread = item[i].thread,
+					     .eid = item[i].eid,
+					     .next_write = item[i].writes ? i
+							   : same ? index->entry[i + 1].next_write
+								  : AM_NONE};
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct am_index_entry *e = &index->entry[i];
+		const bool same = i && item[i - 1].key == item[i].key && e[-1].thread == e->thread;
+		e->last_write = e->next_write == i ? i : same ? e[-1].last_write : AM_NONE;
+		e->sum = (same ? e[-1].sum : 0) + effect(run, item[i].key, item[i].thread, item[i].eid);
 	}
 	free(fill.items.at);
 }
@@ -84,11 +116,10 @@ void am_index_free(struct am_index *index)
 	memset(index, 0, sizeof *index);
 }
 
-uint32_t am_index_first(const struct am_index *index, uint32_t key, uint32_t thread, uint32_t eid,
-			bool writes)
+/* The first entry of the key at or after (thread, eid). */
+static uint32_t lower_bound(const struct am_index *index, uint32_t key, uint32_t thread, uint32_t eid)
 {
 	uint32_t low = index->start[key], high = index->start[key + 1];
-	const uint32_t end = high;
 
 	while (low < high) {
 		const uint32_t mid = low + (high - low) / 2;
@@ -98,10 +129,28 @@ uint32_t am_index_first(const struct am_index *index, uint32_t key, uint32_t thr
 		else
 			high = mid;
 	}
-	if (low == end || index->entry[low].thread != thread)
+	return low;
+}
+
+uint32_t am_index_first(const struct am_index *index, uint32_t key, uint32_t thread, uint32_t eid,
+			bool writes)
+{
+	const uint32_t at = lower_bound(index, key, thread, eid);
+
+	if (at == index->start[key + 1] || index->entry[at].thread != thread)
 		return AM_NONE;
 	if (!writes)
-		return index->entry[low].eid;
-	const uint32_t w = index->entry[low].next_write;
+		return index->entry[at].eid;
+	const uint32_t w = index->entry[at].next_write;
 	return w == AM_NONE ? AM_NONE : index->entry[w].eid;
+}
+
+const struct am_index_entry *am_index_last(const struct am_index *index, uint32_t key, uint32_t thread,
+					   uint32_t eid)
+{
+	const uint32_t at = lower_bound(index, key, thread, eid);
+
+	if (at == index->start[key] || index->entry[at - 1].thread != thread)
+		return NULL;
+	return &index->entry[at - 1];
 }

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define set am_machine_set
+
 /* Bits of own[] and taint[] per cell. */
 enum { READ = 1, WRITE = 2 };
 
 /* In last_write[]: no recorded event wrote this value. */
 #define UNKNOWN (AM_NONE - 1)
 
-static void set(struct am_machine *m, uint32_t *at, uint32_t value)
+void am_machine_set(struct am_machine *m, uint32_t *at, uint32_t value)
 {
 	if (*at == value)
 		return;
@@ -45,10 +47,8 @@ static uint32_t waiters(const struct am_machine *m, uint32_t cond)
 {
 	uint32_t n = 0;
 
-	for (uint32_t t = 0; t < m->run->n_threads; t++) {
-		const uint32_t e = m->ticket[t] ? am_run_at(m->run, t, m->pos[t]) : AM_NONE;
-		n += e != AM_NONE && m->run->event.at[e].object == cond;
-	}
+	for (uint32_t t = 0; t < m->run->n_threads; t++)
+		n += m->ticket[t] && m->waits_on[t] == cond;
 	return n;
 }
 
@@ -134,6 +134,32 @@ bool am_machine_enabled(const struct am_machine *m, uint32_t event)
 
 /* ---- effects ----------------------------------------------------------------------------------- */
 
+void am_machine_notify(struct am_machine *m, uint32_t event)
+{
+	const struct am_run_event *r = &m->run->event.at[event];
+	const struct am_event *raw = am_run_raw(m->run, event);
+
+	switch (raw->kind) {
+	case AM_WAIT:
+		set(m, &m->tickets, m->tickets + 1);
+		set(m, &m->ticket[r->thread], m->tickets);
+		set(m, &m->waits_on[r->thread], r->object);
+		break;
+	case AM_WAKE:
+		if (m->ticket[r->thread] && !(raw->flags & (AM_TIMED_OUT | AM_CANCELLED)))
+			take_token(m, r->object, m->ticket[r->thread]);
+		set(m, &m->ticket[r->thread], 0);
+		break;
+	case AM_SIGNAL:
+	case AM_BROADCAST:
+		if (m->token_row[r->object] != AM_NONE)
+			give_tokens(m, r->object, raw->kind == AM_BROADCAST);
+		break;
+	default:
+		break;
+	}
+}
+
 static void synchronise(struct am_machine *m, const struct am_run_event *r, const struct am_event *raw)
 {
 	switch (raw->kind) {
@@ -151,19 +177,9 @@ static void synchronise(struct am_machine *m, const struct am_run_event *r, cons
 		break;
 	case AM_WAIT:
 		set(m, &m->owner[r->mutex], 0);
-		set(m, &m->tickets, m->tickets + 1);
-		set(m, &m->ticket[r->thread], m->tickets);
 		break;
 	case AM_WAKE:
-		if (m->ticket[r->thread] && !(raw->flags & (AM_TIMED_OUT | AM_CANCELLED)))
-			take_token(m, r->object, m->ticket[r->thread]);
-		set(m, &m->ticket[r->thread], 0);
 		set(m, &m->owner[r->mutex], r->thread + 1);
-		break;
-	case AM_SIGNAL:
-	case AM_BROADCAST:
-		if (m->token_row[r->object] != AM_NONE)
-			give_tokens(m, r->object, raw->kind == AM_BROADCAST);
 		break;
 	case AM_POST:
 		set(m, &m->count[r->object], m->count[r->object] + 1);
@@ -231,6 +247,7 @@ void am_machine_step(struct am_machine *m, uint32_t event)
 	const struct am_run_event *r = &m->run->event.at[event];
 
 	assert(r->eid == m->pos[r->thread] + 1);
+	am_machine_notify(m, event);
 	synchronise(m, r, am_run_raw(m->run, event));
 	set(m, &m->pos[r->thread], r->eid);
 	const bool breaks = r->reads && !m->ignores_data && !couple_is_kept(m, r);
@@ -283,6 +300,7 @@ static void allocate(struct am_machine *m)
 	m->cut = am_xalloc(threads, sizeof(uint32_t));
 	m->arrived = am_xalloc(threads, sizeof(uint32_t));
 	m->ticket = am_xalloc(threads, sizeof(uint32_t));
+	m->waits_on = am_xalloc(threads, sizeof(uint32_t));
 	m->taint_thread = am_xalloc(threads, sizeof(uint32_t));
 	m->owner = am_xalloc(objects, sizeof(uint32_t));
 	m->readers = am_xalloc(objects, sizeof(uint32_t));
@@ -292,6 +310,7 @@ static void allocate(struct am_machine *m)
 	m->last_write = am_xalloc(cells, sizeof(uint32_t));
 	m->own = am_xalloc(cells, sizeof(uint32_t));
 	m->taint = am_xalloc(cells, sizeof(uint32_t));
+	m->loaded = am_xalloc((size_t)cells + objects, sizeof(uint32_t));
 	memset(m->token_row, 0xff, objects * sizeof(uint32_t));
 	memset(m->last_write, 0xff, cells * sizeof(uint32_t));
 	for (uint32_t e = 0; e < m->run->event.n; e++) {
@@ -305,16 +324,21 @@ static void allocate(struct am_machine *m)
 			m->count[o] = m->run->object.at[o].initial;
 }
 
-bool am_machine_init(struct am_machine *m, const struct am_run *run, const struct am_segment *segment,
-		     bool ignores_data)
+void am_machine_new(struct am_machine *m, const struct am_index *index)
 {
 	memset(m, 0, sizeof *m);
-	m->run = run;
+	m->run = index->run;
+	m->index = index;
+	allocate(m);
+}
+
+bool am_machine_replay(struct am_machine *m, const struct am_segment *segment, bool ignores_data)
+{
 	m->segment = segment;
 	m->ignores_data = ignores_data;
-	allocate(m);
-	for (uint32_t e = 0; e < run->event.n; e++) {
-		const struct am_run_event *r = &run->event.at[e];
+	m->region = NULL;
+	for (uint32_t e = 0; e < m->run->event.n; e++) {
+		const struct am_run_event *r = &m->run->event.at[e];
 		if (r->eid >= segment->from[r->thread])
 			continue;
 		if (!am_machine_enabled(m, e))
@@ -323,9 +347,15 @@ bool am_machine_init(struct am_machine *m, const struct am_run *run, const struc
 		if (m->cut[r->thread])
 			return false;
 	}
-	m->journal.n = 0;
-	m->region = &run->region.at[segment->region];
+	m->region = &m->run->region.at[segment->region];
 	return true;
+}
+
+void am_machine_unload(struct am_machine *m)
+{
+	am_machine_undo(m, 0);
+	m->segment = NULL;
+	m->region = NULL;
 }
 
 void am_machine_free(struct am_machine *m)
@@ -334,6 +364,7 @@ void am_machine_free(struct am_machine *m)
 	free(m->cut);
 	free(m->arrived);
 	free(m->ticket);
+	free(m->waits_on);
 	free(m->taint_thread);
 	free(m->owner);
 	free(m->readers);
@@ -344,6 +375,7 @@ void am_machine_free(struct am_machine *m)
 	free(m->last_write);
 	free(m->own);
 	free(m->taint);
+	free(m->loaded);
 	free(m->journal.at);
 	memset(m, 0, sizeof *m);
 }

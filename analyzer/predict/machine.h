@@ -21,6 +21,7 @@ struct am_machine_change {
 
 struct am_machine {
 	const struct am_run *run;
+	const struct am_index *index;
 	const struct am_segment *segment;
 	const struct am_run_region *region;
 	bool ignores_data;  /* couples do not matter (model sync) */
@@ -30,16 +31,23 @@ struct am_machine {
 	uint32_t closing;   /* the event that closed it */
 	/* below: owned by machine.c */
 	uint32_t *owner, *readers, *count, *generation;
-	uint32_t *arrived, *ticket, *tokens, *token_row, tickets;
+	uint32_t *arrived, *ticket, *waits_on, *tokens, *token_row, tickets;
 	uint32_t *last_write;
 	uint32_t *own, *taint, *taint_thread;
+	uint32_t *loaded; /* keys whose state was loaded for this segment */
 	VEC(struct am_machine_change) journal;
 };
 
-/* The state after the events before the segment. False if those cannot run in recorded order (the
- * segment is not consistent with the locks); then the machine must only be freed. */
-bool am_machine_init(struct am_machine *m, const struct am_run *run, const struct am_segment *segment,
-		     bool ignores_data);
+/*
+ * A machine is made once per run and loaded with one segment after the other: loading costs as much
+ * as the segment, not as the run. The state loaded is the one after the events before the segment
+ * ran in recorded order. am_machine_replay gets there step by step; it is the twin, and false if
+ * those events cannot run (a segment that is not consistent with the locks).
+ */
+void am_machine_new(struct am_machine *m, const struct am_index *index);
+void am_machine_load(struct am_machine *m, const struct am_segment *segment, bool ignores_data);
+bool am_machine_replay(struct am_machine *m, const struct am_segment *segment, bool ignores_data);
+void am_machine_unload(struct am_machine *m);
 void am_machine_free(struct am_machine *m);
 
 /* The next event of a thread, AM_NONE if it has none or is cut. */
@@ -53,6 +61,10 @@ static inline uint32_t am_machine_mark(const struct am_machine *m)
 	return m->journal.n;
 }
 void am_machine_undo(struct am_machine *m, uint32_t mark);
+
+/* For machine_load.c: a change that undo takes back; the condition variable's half of an event. */
+void am_machine_set(struct am_machine *m, uint32_t *at, uint32_t value);
+void am_machine_notify(struct am_machine *m, uint32_t event);
 
 /* Does the order of these two events matter to the machine? (Same thread: no question.) */
 bool am_machine_dependent(const struct am_machine *m, uint32_t a, uint32_t b);

@@ -17,7 +17,6 @@ struct am_search {
 	/* in */
 	uint64_t max_steps;	/* 0: no limit; counted work, so that results repeat */
 	uint32_t context_bound; /* preemptive switches; UINT32_MAX: no bound */
-	bool ignores_data;	/* model sync */
 	/* out */
 	enum am_search_verdict verdict;
 	uint64_t steps, interleavings, pruned;
@@ -25,10 +24,9 @@ struct am_search {
 	VEC(uint32_t) witness;	/* found: events of the segment in order; the last closes the path */
 };
 
-void am_search_plain(struct am_search *search, const struct am_run *run,
-		     const struct am_segment *segment);
-void am_search_dpor(struct am_search *search, const struct am_run *run,
-		    const struct am_segment *segment);
+/* The machine must be loaded; it is left as it was. */
+void am_search_plain(struct am_search *search, struct am_machine *machine);
+void am_search_dpor(struct am_search *search, struct am_machine *machine);
 void am_search_free(struct am_search *search);
 
 #endif

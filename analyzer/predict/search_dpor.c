@@ -26,7 +26,7 @@ struct frame {
 
 struct dpor {
 	struct am_search *s;
-	struct am_machine m;
+	struct am_machine *m;
 	const struct am_run *run;
 	uint32_t thread[MAX_THREADS]; /* run thread of each local one */
 	uint32_t n;
@@ -127,13 +127,13 @@ static void find_races(struct dpor *d, uint32_t e, uint32_t p, uint32_t depth, c
 	memcpy(full, before, d->n * sizeof *full);
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct frame *f = &d->stack.at[i];
-		if (full[f->thread] < i + 1 && am_machine_dependent(&d->m, f->event, e))
+		if (full[f->thread] < i + 1 && am_machine_dependent(d->m, f->event, e))
 			merge_clock(full, clock_of(d, i), d->n);
 	}
 	memcpy(seen, before, d->n * sizeof *seen);
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct frame *f = &d->stack.at[i];
-		if (seen[f->thread] >= i + 1 || !am_machine_dependent(&d->m, f->event, e))
+		if (seen[f->thread] >= i + 1 || !am_machine_dependent(d->m, f->event, e))
 			continue;
 		if (!co_enabled(d, f->event, e))
 			continue; /* the race is with the acquire before this release */
@@ -147,8 +147,8 @@ static uint64_t enabled_set(const struct dpor *d)
 	uint64_t set = 0;
 
 	for (uint32_t p = 0; p < d->n; p++) {
-		const uint32_t e = am_machine_next(&d->m, d->thread[p]);
-		if (e != AM_NONE && am_machine_enabled(&d->m, e))
+		const uint32_t e = am_machine_next(d->m, d->thread[p]);
+		if (e != AM_NONE && am_machine_enabled(d->m, e))
 			set |= UINT64_C(1) << p;
 	}
 	return set;
@@ -162,7 +162,7 @@ static uint32_t recorded_first(const struct dpor *d, uint64_t set)
 	for (uint32_t p = 0; p < d->n; p++) {
 		if (!(set >> p & 1))
 			continue;
-		const uint32_t e = am_machine_next(&d->m, d->thread[p]);
+		const uint32_t e = am_machine_next(d->m, d->thread[p]);
 		if (e < best) {
 			best = e;
 			chosen = p;
@@ -178,7 +178,7 @@ static void push_frame(struct dpor *d, uint64_t sleep, uint32_t switches)
 
 	*f = (struct frame){.enabled = enabled,
 			    .sleep = sleep,
-			    .mark = am_machine_mark(&d->m),
+			    .mark = am_machine_mark(d->m),
 			    .event = AM_NONE,
 			    .thread = AM_NONE,
 			    .switches = switches};
@@ -198,7 +198,7 @@ static void races_of_stuck(struct dpor *d)
 	uint32_t before[MAX_THREADS];
 
 	for (uint32_t p = 0; p < d->n; p++) {
-		const uint32_t e = am_machine_next(&d->m, d->thread[p]);
+		const uint32_t e = am_machine_next(d->m, d->thread[p]);
 		if (e == AM_NONE)
 			continue;
 		clock_of_thread(d, p, depth, before);
@@ -215,7 +215,7 @@ static void set_clock(struct dpor *d, uint32_t depth, const uint32_t *before)
 	memcpy(own, before, d->n * sizeof *own);
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct frame *g = &d->stack.at[i];
-		if (own[g->thread] >= i + 1 || !am_machine_dependent(&d->m, g->event, f->event))
+		if (own[g->thread] >= i + 1 || !am_machine_dependent(d->m, g->event, f->event))
 			continue;
 		merge_clock(own, clock_of(d, i), d->n);
 	}
@@ -230,8 +230,8 @@ static uint64_t sleep_after(struct dpor *d, const struct frame *f)
 	for (uint32_t p = 0; p < d->n; p++) {
 		if (!(quiet >> p & 1) || p == f->thread)
 			continue;
-		const uint32_t e = am_machine_next(&d->m, d->thread[p]);
-		if (e != AM_NONE && !am_machine_dependent(&d->m, e, f->event))
+		const uint32_t e = am_machine_next(d->m, d->thread[p]);
+		if (e != AM_NONE && !am_machine_dependent(d->m, e, f->event))
 			sleep |= UINT64_C(1) << p;
 	}
 	return sleep;
@@ -280,7 +280,7 @@ static void explore(struct dpor *d)
 	while (d->stack.n && d->s->verdict == AM_SEARCH_NONE) {
 		const uint32_t top = d->stack.n - 1;
 		struct frame *f = &d->stack.at[top];
-		am_machine_undo(&d->m, f->mark);
+		am_machine_undo(d->m, f->mark);
 		if (!f->done && !(f->enabled & ~f->sleep)) {
 			races_of_stuck(d);
 			d->s->interleavings += !f->enabled;
@@ -295,13 +295,13 @@ static void explore(struct dpor *d)
 			return;
 		}
 		uint32_t before[MAX_THREADS];
-		f->event = am_machine_next(&d->m, d->thread[f->thread]);
+		f->event = am_machine_next(d->m, d->thread[f->thread]);
 		clock_of_thread(d, f->thread, top, before);
 		find_races(d, f->event, f->thread, top, before);
 		const uint64_t sleep = sleep_after(d, f);
-		am_machine_step(&d->m, f->event);
+		am_machine_step(d->m, f->event);
 		set_clock(d, top, before);
-		if (d->m.broken) {
+		if (d->m->broken) {
 			record_witness(d);
 			return;
 		}
@@ -309,14 +309,14 @@ static void explore(struct dpor *d)
 	}
 }
 
-void am_search_dpor(struct am_search *s, const struct am_run *run, const struct am_segment *segment)
+void am_search_dpor(struct am_search *s, struct am_machine *machine)
 {
-	struct dpor d = {.s = s, .run = run};
+	const struct am_segment *segment = machine->segment;
+	const uint32_t mark = am_machine_mark(machine);
+	struct dpor d = {.s = s, .m = machine, .run = machine->run};
 
 	s->verdict = AM_SEARCH_NONE;
-	if (segment->is_empty)
-		return;
-	for (uint32_t t = 0; t < run->n_threads; t++) {
+	for (uint32_t t = 0; t < segment->n_threads; t++) {
 		if (segment->from[t] >= segment->to[t])
 			continue;
 		if (d.n == MAX_THREADS) {
@@ -325,11 +325,8 @@ void am_search_dpor(struct am_search *s, const struct am_run *run, const struct 
 		}
 		d.thread[d.n++] = t;
 	}
-	if (am_machine_init(&d.m, run, segment, s->ignores_data))
-		explore(&d);
-	else
-		s->verdict = AM_SEARCH_BUDGET;
-	am_machine_free(&d.m);
+	explore(&d);
+	am_machine_undo(machine, mark);
 	free(d.stack.at);
 	free(d.clocks.at);
 }

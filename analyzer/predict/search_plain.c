@@ -34,19 +34,14 @@ static void explore(struct am_search *s, struct am_machine *m)
 	s->interleavings += is_leaf;
 }
 
-void am_search_plain(struct am_search *s, const struct am_run *run, const struct am_segment *segment)
+void am_search_plain(struct am_search *s, struct am_machine *machine)
 {
-	struct am_machine m;
+	const uint32_t mark = am_machine_mark(machine);
 
 	s->verdict = AM_SEARCH_NONE;
-	if (!segment->is_empty && am_machine_init(&m, run, segment, s->ignores_data)) {
-		explore(s, &m);
-		s->interleavings += s->verdict == AM_SEARCH_FOUND;
-		am_machine_free(&m);
-	} else if (!segment->is_empty) {
-		am_machine_free(&m);
-		s->verdict = AM_SEARCH_BUDGET;
-	}
+	explore(s, machine);
+	s->interleavings += s->verdict == AM_SEARCH_FOUND;
+	am_machine_undo(machine, mark);
 }
 
 void am_search_free(struct am_search *s)

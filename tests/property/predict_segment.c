@@ -32,36 +32,67 @@ static bool wrong(const struct am_run *run, uint32_t region, const char *what)
 	return false;
 }
 
-/* A witness must run on the whole machine and break the region. */
-static bool replays(const struct am_run *run, const struct am_segment *seg, const struct am_search *s)
+/* A witness must run on the machine and break the region. */
+static bool replays(struct am_machine *m, const struct am_search *s)
 {
-	struct am_machine m;
-	bool ok = am_machine_init(&m, run, seg, s->ignores_data);
+	const uint32_t mark = am_machine_mark(m);
+	bool ok = true;
 
 	for (uint32_t i = 0; ok && i < s->witness.n; i++) {
-		ok = am_machine_next(&m, run->event.at[s->witness.at[i]].thread) == s->witness.at[i] &&
-		     am_machine_enabled(&m, s->witness.at[i]);
+		const uint32_t e = s->witness.at[i];
+		ok = am_machine_next(m, m->run->event.at[e].thread) == e && am_machine_enabled(m, e);
 		if (ok)
-			am_machine_step(&m, s->witness.at[i]);
+			am_machine_step(m, e);
 	}
-	ok = ok && m.broken;
-	am_machine_free(&m);
+	ok = ok && m->broken;
+	am_machine_undo(m, mark);
 	return ok;
 }
 
-static bool check_region(const struct am_run *run, const struct am_index *index,
-			 const struct am_order *order, uint32_t region, bool ignores_data)
+/* The state loaded from the index is the one that a replay of the prefix leaves. */
+static bool same_state(const struct am_machine *a, const struct am_machine *b)
 {
-	struct am_segment whole, part;
-	struct am_search plain = {.max_steps = 60000, .ignores_data = ignores_data}, seg = plain;
-	struct am_search dpor = {.max_steps = 300000, .context_bound = UINT32_MAX,
-				 .ignores_data = ignores_data};
-	struct am_search dpor_whole = dpor;
+	const struct am_run *run = a->run;
 	bool ok = true;
 
-	am_segment_whole(&whole, run, region);
-	am_segment_find(&part, index, order, region, 0);
-	am_search_plain(&plain, run, &whole);
+	for (uint32_t t = 0; t < run->n_threads; t++)
+		ok &= a->pos[t] == b->pos[t];
+	for (uint32_t c = 0; c < run->n_cells; c++)
+		ok &= !a->loaded[c] || a->last_write[c] == b->last_write[c];
+	for (uint32_t o = 0; o < run->object.n; o++) {
+		if (!a->loaded[run->n_cells + o])
+			continue;
+		ok &= a->owner[o] == b->owner[o] && a->readers[o] == b->readers[o] &&
+		      a->count[o] == b->count[o] && a->generation[o] == b->generation[o];
+		if (a->token_row[o] != AM_NONE) {
+			const size_t row = (size_t)a->token_row[o] * (run->n_threads + 1);
+			ok &= a->tokens[row] == b->tokens[row];
+		}
+	}
+	return ok;
+}
+
+struct case_ {
+	const struct am_run *run;
+	const struct am_index *index;
+	const struct am_order *order;
+	struct am_machine machine;
+	bool ignores_data;
+};
+
+static bool check_region(struct case_ *c, uint32_t region)
+{
+	struct am_segment whole, part;
+	struct am_search plain = {.max_steps = 60000}, seg = {.max_steps = 600000};
+	struct am_search dpor = {.max_steps = 300000, .context_bound = UINT32_MAX}, dpor_whole = dpor;
+	struct am_machine twin;
+	bool ok = true, may = false;
+
+	am_segment_whole(&whole, c->run, region);
+	am_segment_find(&part, c->index, c->order, region, 0);
+	am_machine_new(&twin, c->index);
+	am_machine_load(&c->machine, &whole, c->ignores_data);
+	am_search_plain(&plain, &c->machine);
 	if (plain.verdict == AM_SEARCH_BUDGET) {
 		skipped++;
 		goto out;
@@ -69,28 +100,40 @@ static bool check_region(const struct am_run *run, const struct am_index *index,
 	regions++;
 	broken += plain.verdict == AM_SEARCH_FOUND;
 	segmented += part.events < whole.events;
-	const bool may = am_segment_may_break(&part, index, order);
-	statically += !may;
-	seg.max_steps *= 10;
-	am_search_plain(&seg, run, &part);
-	am_search_dpor(&dpor, run, &part);
-	am_search_dpor(&dpor_whole, run, &whole);
+	am_search_dpor(&dpor_whole, &c->machine);
+	if (plain.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &plain))
+		ok = wrong(c->run, region, "a witness does not replay");
 	verdicts[0] = plain.verdict;
+	verdicts[3] = dpor_whole.verdict;
+	if (part.is_empty) {
+		ok = ok && plain.verdict == AM_SEARCH_NONE;
+		goto out;
+	}
+	am_machine_unload(&c->machine);
+	may = am_segment_may_break(&part, c->index, c->order);
+	statically += !may;
+	am_machine_load(&c->machine, &part, c->ignores_data);
+	am_search_plain(&seg, &c->machine);
+	am_search_dpor(&dpor, &c->machine);
 	verdicts[1] = seg.verdict;
 	verdicts[2] = dpor.verdict;
-	verdicts[3] = dpor_whole.verdict;
-	if (plain.verdict == AM_SEARCH_FOUND && !may)
-		ok = wrong(run, region, "static check proved a region that breaks");
+	if (!am_machine_replay(&twin, &part, c->ignores_data))
+		ok = wrong(c->run, region, "the events before the segment cannot run");
+	else if (!same_state(&c->machine, &twin))
+		ok = wrong(c->run, region, "loaded and replayed state differ");
+	else if (plain.verdict == AM_SEARCH_FOUND && !may)
+		ok = wrong(c->run, region, "static check proved a region that breaks");
 	else if (seg.verdict != plain.verdict && seg.verdict != AM_SEARCH_BUDGET)
-		ok = wrong(run, region, "segment and whole run disagree");
+		ok = wrong(c->run, region, "segment and whole run disagree");
 	else if (dpor_whole.verdict != plain.verdict)
-		ok = wrong(run, region, "dpor and enumeration disagree on the whole run");
+		ok = wrong(c->run, region, "dpor and enumeration disagree on the whole run");
 	else if (dpor.verdict != plain.verdict)
-		ok = wrong(run, region, "dpor and enumeration disagree on the segment");
-	else if (plain.verdict == AM_SEARCH_FOUND &&
-		 (!replays(run, &whole, &plain) || !replays(run, &part, &dpor)))
-		ok = wrong(run, region, "a witness does not replay");
+		ok = wrong(c->run, region, "dpor and enumeration disagree on the segment");
+	else if (dpor.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &dpor))
+		ok = wrong(c->run, region, "a witness does not replay");
 out:
+	am_machine_unload(&c->machine);
+	am_machine_free(&twin);
 	am_search_free(&plain);
 	am_search_free(&seg);
 	am_search_free(&dpor);
@@ -120,8 +163,11 @@ static bool check_run(struct gen_rng *g)
 	struct am_order order;
 	am_index_build(&index, &run);
 	am_order_build(&order, &run, ignores_data ? AM_ORDER_SYNC : AM_ORDER_COUPLED);
+	struct case_ c = {.run = &run, .index = &index, .order = &order, .ignores_data = ignores_data};
+	am_machine_new(&c.machine, &index);
 	for (uint32_t r = 0; ok && r < run.region.n; r++)
-		ok = check_region(&run, &index, &order, r, ignores_data);
+		ok = check_region(&c, r);
+	am_machine_free(&c.machine);
 	am_order_free(&order);
 	am_index_free(&index);
 	am_run_free(&run);
