@@ -27,6 +27,7 @@ struct gen_shape {
 	uint32_t threads, ops; /* per thread */
 	uint32_t vars, locks;
 	bool conds, sems, barrier, forks, wide;
+	bool guarded; /* variable v is accessed under lock v, mostly */
 };
 
 enum { GEN_OPS = 40, GEN_THREADS = 6 };
@@ -66,6 +67,15 @@ static inline void gen_block(struct gen_rng *g, const struct gen_shape *shape, s
 			     uint32_t budget, uint32_t depth)
 {
 	while (budget-- > 0 && t->n + 8 < GEN_OPS) {
+		if (shape->guarded && gen_next(g, 8)) {
+			const uint32_t v = gen_next(g, shape->vars);
+			const uint32_t n = 1 + gen_next(g, 2);
+			gen_op(t, AM_ACQUIRE, 0x2000 + 64 * v);
+			for (uint32_t i = 0; i < n; i++)
+				gen_op(t, gen_next(g, 2) ? AM_READ : AM_WRITE, 0x1000 + 8 * v)->size = 8;
+			gen_op(t, AM_RELEASE, 0x2000 + 64 * v);
+			continue;
+		}
 		const uint32_t what = gen_next(g, 10);
 		const uint64_t lock = shape->locks ? 0x2000 + 64 * gen_next(g, shape->locks) : 0;
 		if (what < 3 && shape->locks && depth < 2) {

@@ -3,12 +3,14 @@
  * random runs. usage: predict_segment [COUNT [SEED]]
  */
 /* SPDX-License-Identifier: MIT */
+#include "analyzer/predict/prove.h"
 #include "analyzer/predict/search.h"
 #include "predict_gen.h"
 
 #include <stdio.h>
 
 static uint64_t regions, broken, segmented, statically, skipped;
+static uint64_t proved[4];
 static int verdicts[4];
 
 static void dump(const struct am_run *run, uint32_t region)
@@ -76,6 +78,7 @@ struct case_ {
 	const struct am_run *run;
 	const struct am_index *index;
 	const struct am_order *order;
+	struct am_prover *prover;
 	struct am_machine machine;
 	bool ignores_data;
 };
@@ -103,6 +106,10 @@ static bool check_region(struct case_ *c, uint32_t region)
 	am_search_dpor(&dpor_whole, &c->machine);
 	if (plain.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &plain))
 		ok = wrong(c->run, region, "a witness does not replay");
+	const enum am_proof proof = am_prover_ask(c->prover, region);
+	proved[proof]++;
+	if (plain.verdict == AM_SEARCH_FOUND && proof != AM_PROOF_NONE)
+		ok = wrong(c->run, region, "a proof of a region that breaks");
 	verdicts[0] = plain.verdict;
 	verdicts[3] = dpor_whole.verdict;
 	if (part.is_empty) {
@@ -153,7 +160,8 @@ static bool check_run(struct gen_rng *g)
 					.sems = gen_next(g, 4) == 0,
 					.barrier = gen_next(g, 4) == 0,
 					.forks = gen_next(g, 3) == 0,
-					.wide = gen_next(g, 3) == 0};
+					.wide = gen_next(g, 3) == 0,
+					.guarded = gen_next(g, 3) == 0};
 	struct am_run run;
 	bool ok = true;
 
@@ -164,10 +172,18 @@ static bool check_run(struct gen_rng *g)
 	am_index_build(&index, &run);
 	am_order_build(&order, &run, ignores_data ? AM_ORDER_SYNC : AM_ORDER_COUPLED);
 	struct case_ c = {.run = &run, .index = &index, .order = &order, .ignores_data = ignores_data};
+	struct am_locksets locks;
+	struct am_order sync;
+	am_locksets_build(&locks, &index);
+	am_order_build(&sync, &run, AM_ORDER_SYNC);
+	c.prover = am_prover_new(&locks, &sync);
 	am_machine_new(&c.machine, &index);
 	for (uint32_t r = 0; ok && r < run.region.n; r++)
 		ok = check_region(&c, r);
 	am_machine_free(&c.machine);
+	am_prover_free(c.prover);
+	am_order_free(&sync);
+	am_locksets_free(&locks);
 	am_order_free(&order);
 	am_index_free(&index);
 	am_run_free(&run);
@@ -187,7 +203,9 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("ok 1 - segments, reduction and enumeration agree: %lu regions of %lu runs from seed "
-	       "%lu, %lu broken, %lu with a smaller segment, %lu proved statically, %lu too large\n",
-	       regions, count, seed, broken, segmented, statically, skipped);
+	       "%lu, %lu broken, %lu with a smaller segment, %lu passed the static check, %lu proved by "
+	       "order, %lu by locks, %lu too large\n",
+	       regions, count, seed, broken, segmented, statically, proved[AM_PROOF_ORDER],
+	       proved[AM_PROOF_LOCKS], skipped);
 	return 0;
 }
