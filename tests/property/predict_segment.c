@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static uint64_t regions, broken, segmented, statically, skipped;
-static uint64_t proved[4];
+static uint64_t proved[4], unfinished;
 static int verdicts[4];
 
 static void dump(const struct am_run *run, uint32_t region)
@@ -96,7 +96,7 @@ static bool check_region(struct case_ *c, uint32_t region)
 	am_machine_new(&twin, c->index);
 	am_machine_load(&c->machine, &whole, c->ignores_data);
 	am_search_plain(&plain, &c->machine);
-	if (plain.verdict == AM_SEARCH_BUDGET) {
+	if (plain.verdict == AM_SEARCH_BUDGET || c->run->event.n > 40) {
 		skipped++;
 		goto out;
 	}
@@ -132,11 +132,12 @@ static bool check_region(struct case_ *c, uint32_t region)
 		ok = wrong(c->run, region, "static check proved a region that breaks");
 	else if (seg.verdict != plain.verdict && seg.verdict != AM_SEARCH_BUDGET)
 		ok = wrong(c->run, region, "segment and whole run disagree");
-	else if (dpor_whole.verdict != plain.verdict)
+	else if (dpor_whole.verdict != plain.verdict && dpor_whole.verdict != AM_SEARCH_BUDGET)
 		ok = wrong(c->run, region, "dpor and enumeration disagree on the whole run");
-	else if (dpor.verdict != plain.verdict)
+	else if (dpor.verdict != plain.verdict && dpor.verdict != AM_SEARCH_BUDGET)
 		ok = wrong(c->run, region, "dpor and enumeration disagree on the segment");
-	else if (dpor.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &dpor))
+	unfinished += dpor.verdict == AM_SEARCH_BUDGET || dpor_whole.verdict == AM_SEARCH_BUDGET;
+	if (ok && dpor.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &dpor))
 		ok = wrong(c->run, region, "a witness does not replay");
 out:
 	am_machine_unload(&c->machine);
@@ -204,8 +205,8 @@ int main(int argc, char **argv)
 	}
 	printf("ok 1 - segments, reduction and enumeration agree: %lu regions of %lu runs from seed "
 	       "%lu, %lu broken, %lu with a smaller segment, %lu passed the static check, %lu proved by "
-	       "order, %lu by locks, %lu too large\n",
+	       "order, %lu by locks, %lu too large to enumerate, %lu to reduce\n",
 	       regions, count, seed, broken, segmented, statically, proved[AM_PROOF_ORDER],
-	       proved[AM_PROOF_LOCKS], skipped);
+	       proved[AM_PROOF_LOCKS], skipped, unfinished);
 	return 0;
 }
