@@ -46,6 +46,36 @@ static inline uint32_t am_record_slot(const struct am_unit *u)
  */
 size_t am_record_decode(const struct am_unit *u, struct am_event *event);
 
+/* Equal in all that a record holds: the index does not count. */
+static inline bool am_event_same(const struct am_event *a, const struct am_event *b)
+{
+	return a->object == b->object && a->aux == b->aux && a->value == b->value &&
+	       a->thread == b->thread && a->site == b->site && a->size == b->size &&
+	       a->expr == b->expr && a->kind == b->kind && a->mode == b->mode &&
+	       a->order == b->order && a->flags == b->flags;
+}
+
+/* The numbering of a thread's expression nodes, see expr.h. */
+struct am_expr_count {
+	uint32_t newest;
+	bool is_lost; /* after a hole, until a record says its node's number */
+};
+
+/* Fill in expr of an AM_EXPR (0 if its number is not known); follow the other records. */
+static inline void am_expr_follow(struct am_expr_count *c, struct am_event *e)
+{
+	if (e->kind == AM_EXPR) {
+		c->newest++;
+		e->expr = c->is_lost ? 0 : c->newest;
+	} else if (e->kind == AM_LOST) {
+		c->is_lost = true;
+	} else if (e->expr && (e->kind == AM_READ || e->kind == AM_UPDATE)) {
+		if (c->is_lost || e->expr > c->newest)
+			c->newest = e->expr;
+		c->is_lost = false;
+	}
+}
+
 /*
  * The record of an event, without a sequence number; returns its units, or 0 when the event has
  * more details than a record can hold.

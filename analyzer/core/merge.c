@@ -79,7 +79,6 @@ static struct merge_thread *add_thread(struct am_merge *m, uint32_t id)
 	if (!t)
 		return NULL;
 	t->id = id;
-	t->expr_known = true;
 	place_thread(m->thread, m->thread_cap, t);
 	m->n_threads++;
 	return t;
@@ -222,28 +221,6 @@ static bool take_record(struct am_merge *m, struct am_unit *u)
 	return take(m, (struct merge_key){am_record_slot(u), (uint32_t)u->w1});
 }
 
-static void number_expression(struct merge_thread *t, struct am_event *e)
-{
-	switch (e->kind) {
-	case AM_EXPR:
-		t->expr++;
-		e->expr = t->expr_known ? t->expr : 0;
-		break;
-	case AM_READ:
-	case AM_UPDATE:
-		if (e->expr) {
-			t->expr = e->expr;
-			t->expr_known = true;
-		}
-		break;
-	case AM_LOST:
-		t->expr_known = false;
-		break;
-	default:
-		break;
-	}
-}
-
 static inline void pass(struct am_merge *m, struct merge_thread *t, const struct am_unit *u)
 {
 	struct am_event e;
@@ -251,7 +228,7 @@ static inline void pass(struct am_merge *m, struct merge_thread *t, const struct
 	am_record_decode(u, &e);
 	e.index = m->index++;
 	e.thread = t->id;
-	number_expression(t, &e);
+	am_expr_follow(&t->expr, &e);
 	t->has_ended |= e.kind == AM_THREAD_END;
 	m->pending--;
 	m->out(m->ctx, &e);

@@ -32,8 +32,7 @@ struct merge_thread {
 	size_t head, tail, cap;
 	size_t scan; /* all records in [head, scan) are nested */
 	uint32_t id;
-	uint32_t expr;	 /* number of the newest expression node */
-	bool expr_known; /* false after a hole, until a record says its node's number */
+	struct am_expr_count expr;
 	bool is_runnable;
 	bool has_ended;
 	uint8_t parked; /* bit per key */
