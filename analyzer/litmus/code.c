@@ -134,6 +134,9 @@ static uint32_t expr(struct coder *c, const struct am_lit_expr *e)
 		insn.a = expr(c, e->a);
 		insn.b = expr(c, e->b);
 		emit(c, insn);
+		if (e->order == AM_LIT_FULL) /* nothing after it may pass it */
+			emit(c, (struct am_insn){ .code = AM_CODE_FENCE, .order = AM_LIT_MB,
+						  .pos = e->pos });
 		return insn.b;
 	case AM_LIT_X_RMW:
 		insn.code = AM_CODE_RMW;

@@ -5,6 +5,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ARGS_MAX = 5 };
@@ -338,6 +339,39 @@ static const struct am_lit_expr *thread_call(struct am_parser *p, const struct c
 	return e;
 }
 
+/* cond_wait(c, m); cond_wait(c) alone waits with a mutex of its own that nobody else has. */
+static const struct am_lit_expr *wait_call(struct am_parser *p, const struct call *call)
+{
+	const struct am_lit_pos pos = call->name->pos;
+	const struct am_lit_type lock = { .base = AM_LIT_LOCK, .bits = 64, .is_unsigned = true };
+	struct am_lit_expr *e = am_parse_node(p, AM_LIT_X_WAIT, pos);
+
+	*e = *sync_node(p, call, AM_LIT_X_WAIT, AM_LIT_COND);
+	if (call->n != 1) {
+		count(p, call, 2);
+		const struct place mutex = place_of(p, call, 1, false);
+		if (mutex.type.base != AM_LIT_LOCK || mutex.type.pointers)
+			am_parse_fail(p, call->arg[1].pos, "expected a lock");
+		e->b = mutex.address;
+		return e;
+	}
+	char text[32];
+	const int len = snprintf(text, sizeof(text), "P%u.mutex", p->thread->number);
+	const struct am_token name = { .kind = AM_TOK_NAME, .pos = pos, .text = text,
+				       .len = (size_t)len };
+	uint32_t object;
+	if (!am_parse_find_object(p, &name, &object))
+		object = am_parse_object(p, &name, lock, 1, false);
+	struct am_lit_type pointer = lock;
+	pointer.pointers = 1;
+	struct am_lit_expr *take = am_parse_node(p, AM_LIT_X_LOCK, pos);
+	struct am_lit_expr *give = am_parse_node(p, AM_LIT_X_UNLOCK, pos);
+	e->b = take->a = give->a =
+		am_parse_const(p, pos, am_lit_address(p->lit->objects[object].cell), pointer);
+	take->type = give->type = AM_TYPE_VOID;
+	return am_parse_comma(p, am_parse_comma(p, take, e), give);
+}
+
 static const struct am_lit_expr *synchronisation(struct am_parser *p, const struct call *call)
 {
 	if (ANY("spin_lock", "raw_spin_lock", "mutex_lock", "pthread_mutex_lock", "lock")) {
@@ -362,18 +396,8 @@ static const struct am_lit_expr *synchronisation(struct am_parser *p, const stru
 		return sync_node(p, call, AM_LIT_X_BROADCAST, AM_LIT_COND);
 	if (ANY("barrier_wait", "pthread_barrier_wait") || (is(call, "barrier") && call->n))
 		return sync_node(p, call, AM_LIT_X_BARRIER, AM_LIT_BARRIER);
-	if (ANY("cond_wait", "pthread_cond_wait")) {
-		struct am_lit_expr *e = am_parse_node(p, AM_LIT_X_WAIT, call->name->pos);
-		*e = *sync_node(p, call, AM_LIT_X_WAIT, AM_LIT_COND);
-		if (call->n == 1)
-			return e;
-		count(p, call, 2);
-		const struct place mutex = place_of(p, call, 1, false);
-		if (mutex.type.base != AM_LIT_LOCK || mutex.type.pointers)
-			am_parse_fail(p, call->arg[1].pos, "expected a lock");
-		e->b = mutex.address;
-		return e;
-	}
+	if (ANY("cond_wait", "pthread_cond_wait"))
+		return wait_call(p, call);
 	return NULL;
 }
 
