@@ -142,6 +142,8 @@ void am_report_json(const struct am_violation *v, struct am_out *out)
 	for (uint32_t i = 0; i < v->n_edges; i++)
 		edge(&w, &v->edge[i]);
 	am_jsonw_close(&w, ']');
+	if (v->omitted)
+		am_jsonw_number(&w, "omitted_edges", v->omitted);
 	am_jsonw_open(&w, "objects", '[');
 	for (uint32_t i = 0; i < v->n_objects; i++)
 		object(&w, v, &v->object[i]);

@@ -313,6 +313,11 @@ static void why(struct page *p)
 		am_line_to(&p->l, BODY + 8);
 		am_line_wrap(&p->l, v->edge[i].why);
 	}
+	if (v->omitted) {
+		am_line_to(&p->l, BODY);
+		am_format(text, sizeof text, "(%u or more links of the cycle are not told)", v->omitted);
+		am_line_wrap(&p->l, text);
+	}
 	am_line_to(&p->l, BODY);
 	am_line_wrap(&p->l, v->is_lock_level
 				    ? "No order of whole regions has these critical sections in this order."

@@ -104,6 +104,8 @@ static enum am_pattern classify(const struct story *s)
 	const struct am_vstep *a = at(s, s->from[0]), *z = at(s, s->to[n - 1]);
 	const struct am_vstep *in = at(s, s->to[0]), *out = at(s, s->from[n - 1]);
 
+	if (s->cycle->omitted || n < 2)
+		return AM_PATTERN_CHAIN;
 	if (am_kind_is_sync(a->kind))
 		return n == 2 && a->object == z->object ? AM_PATTERN_TWO_SECTIONS : AM_PATTERN_CHAIN;
 	if (in->kind == AM_FREE || out->kind == AM_FREE)
@@ -166,6 +168,10 @@ static const char *summarise(const struct story *s)
 	case AM_PATTERN_OTHER:
 		break;
 	}
+	if (s->cycle->omitted)
+		return am_textf(m, "At step %u the region depends on others that depend on it: it comes both "
+				   "before and after itself. Of the way, %u or more links are not told.",
+				z->number, s->cycle->omitted);
 	return am_textf(m, "%s went on (step %u) after others had built on its step %u: through %u other "
 			   "%s the region comes both before and after itself.",
 			me, z->number, a->number, n - 1, n == 2 ? "transaction" : "transactions");
@@ -229,6 +235,10 @@ static const char *remedy_lock(const struct story *s)
 	const struct am_vstep *a = at(s, s->from[0]), *z = at(s, s->to[n - 1]), *o = at(s, s->to[0]);
 	uint32_t theirs = AM_NO_OBJECT;
 
+	if (!a->in_region) /* its way out of the region is not known */
+		return am_textf(s->arena, "Hold one lock from the begin of the region to step %u, and take it "
+					  "wherever other threads touch the same data.",
+				z->number);
 	for (uint32_t lock = 0; lock < s->n_objects; lock++) {
 		if (s->key[lock][0] != 's')
 			continue;
@@ -303,6 +313,7 @@ void am_story_tell(struct story *s)
 	struct am_vedge *edge = am_arena_get(s->arena, n * sizeof *edge);
 
 	v->pattern = classify(s);
+	v->omitted = s->cycle->omitted;
 	v->is_lock_level = am_kind_is_sync(s->cycle->edge[0].from.kind);
 	for (uint32_t i = 0; edge && i < n; i++) {
 		const bool is_program = s->cycle->edge[i].why == AM_EDGE_PROGRAM;

@@ -132,6 +132,7 @@ struct am_violation {
 	const struct am_vstep *step;
 	uint32_t n_edges;
 	const struct am_vedge *edge;
+	uint32_t omitted; /* edges of the cycle that are not told (at least so many) */
 	uint32_t n_objects;
 	const struct am_vobject *object;
 	uint32_t n_threads;
