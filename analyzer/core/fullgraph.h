@@ -10,11 +10,4 @@
 
 #include "atommon/checker.h"
 
-struct am_fullgraph;
-
-struct am_fullgraph *am_fullgraph_new(const struct am_checker_config *config, struct am_mem *mem);
-void am_fullgraph_event(struct am_fullgraph *graph, const struct am_event *event);
-void am_fullgraph_stats(const struct am_fullgraph *graph, struct am_checker_stats *stats);
-void am_fullgraph_free(struct am_fullgraph *graph);
-
 #endif

@@ -86,4 +86,12 @@ void am_checker_event(struct am_checker *checker, const struct am_event *event);
 void am_checker_stats(const struct am_checker *checker, struct am_checker_stats *stats);
 void am_checker_free(struct am_checker *checker);
 
+/* The twin, by the same contract: every transaction stays a node for ever. */
+struct am_fullgraph;
+
+struct am_fullgraph *am_fullgraph_new(const struct am_checker_config *config, struct am_mem *mem);
+void am_fullgraph_event(struct am_fullgraph *graph, const struct am_event *event);
+void am_fullgraph_stats(const struct am_fullgraph *graph, struct am_checker_stats *stats);
+void am_fullgraph_free(struct am_fullgraph *graph);
+
 #endif
