@@ -147,6 +147,10 @@ struct am_record {
 /* The general path: attaches, makes room, nests. False: the event was dropped, and counted. */
 bool am_log_record(struct am_record *record, struct am_here here);
 
+/* Make room for n units now, so that a record whose number is taken elsewhere cannot be dropped.
+ * False: dropped, and counted. */
+bool am_log_prepare(unsigned n);
+
 /* The id of the call site, by unwinding. */
 uint32_t am_site_miss(struct am_here here);
 uint32_t am_site_deep(const struct am_site_cached *entry, struct am_here here);
@@ -181,6 +185,10 @@ static inline uint64_t am_phase(const struct am_tls *t, uint64_t index)
 	return index & (t->mask + 1) ? 0 : AM_R_PHASE;
 }
 
+/* The drain thread sleeps without a timeout: whoever logs wakes it. */
+extern uint32_t am_drain_asleep __attribute__((visibility("hidden")));
+void am_drain_wake(void);
+
 /* One record of one unit, numbered by its object. */
 static inline void am_log(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)
 {
@@ -206,6 +214,9 @@ static inline void am_log(enum am_kind kind, unsigned detail, uint64_t object, s
 			 __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = 0;
+	/* No fence: the drain thread issues one on all cores (membarrier) after it set this. */
+	if (am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED)))
+		am_drain_wake();
 }
 
 /* ---- records with more in them --------------------------------------------------------------- */

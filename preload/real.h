@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <threads.h>
 #include <time.h>
 
@@ -39,7 +40,12 @@ bool am_real_is_own(const void *p);
  * safe in signal handlers. */
 const void *am_real_eh_index(const void *pc);
 
-/* Address of a symbol in the global scope, for the hooks of libraries that come and go. */
-void *am_real_lookup(const char *symbol);
+/* The module that holds this pc, found without a lock. `path` is "" for the main program and for
+ * what has no name. */
+struct am_real_module {
+	const char *path;
+	uintptr_t base, start, end;
+};
+bool am_real_find_module(uintptr_t pc, struct am_real_module *out);
 
 #endif

@@ -1,0 +1,436 @@
+/*
+ * The consumer: looks at the rings, hands what is complete to the sinks, gives the space back. One
+ * thread at a time has this role: the drain thread, which starts with the process' second thread,
+ * or before that the only thread there is, when its ring is full and at the end.
+ *
+ * The drain thread blocks all signals, has a small stack and a descriptor table of its own (so that
+ * a program that closes every descriptor does not hurt the trace, and the trace does not hold its
+ * pipes open), takes no lock that the application could hold, and sleeps in a futex.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "atommon/trace.h"
+#include "preload/area.h"
+#include "preload/real.h"
+#include "preload/runtime.h"
+#include "preload/sink.h"
+
+enum {
+	BATCH = AM_ATM_UNITS_MAX,
+	STACK_BYTES = 256 * 1024,
+	PATIENCE_MS = 10000, /* a producer waits so long for a consumer that does nothing */
+	UNBLOCK_MS = 1000,
+	FINISH_MS = 10000,
+	PROMPT_US = 1000,
+	IDLE_PASSES = 20,
+	WINDOW = AM_ATM_WINDOW / 4,
+};
+enum { NOT_RUNNING, RUNNING, STOPPED };
+
+uint32_t am_drain_asleep;
+void (*am_test_point)(const char *name);
+
+static uint32_t role;	  /* 1: somebody is the consumer */
+static uint32_t running;  /* of the drain thread */
+static uint32_t wanted;	  /* futex: there is something to do */
+static uint32_t flush_wanted, flush_done; /* futex: generations of flush requests */
+static uint32_t close_wanted;		  /* the flush is the last one: close the sinks, too */
+static uint32_t progress; /* counts passes that moved something */
+static bool has_membarrier;
+static pthread_t drain_thread;
+static uint64_t since_flush; /* units recorded since every ring was flushed */
+static struct am_unit batch[BATCH]; /* consumer's */
+
+static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+static void wait_ns(uint32_t *word, uint32_t value, uint64_t ns)
+{
+	const struct timespec ts = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	futex(word, FUTEX_WAIT, value, &ts);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static bool take_role(void)
+{
+	return !__atomic_exchange_n(&role, 1, __ATOMIC_ACQUIRE); /* partner: drop_role */
+}
+
+static void drop_role(void)
+{
+	__atomic_store_n(&role, 0, __ATOMIC_RELEASE);
+}
+
+void am_drain_wake(void)
+{
+	const int saved = errno;
+
+	__atomic_store_n(&am_drain_asleep, 0, __ATOMIC_RELAXED);
+	/* partner: the exchange in sleep_on */
+	if (!__atomic_exchange_n(&wanted, 1, __ATOMIC_SEQ_CST))
+		futex(&wanted, FUTEX_WAKE, 1, NULL);
+	errno = saved;
+}
+
+static bool is_checking(void)
+{
+	return am_opt.mode != AM_MODE_RECORD;
+}
+
+static bool is_recording(void)
+{
+	return am_opt.mode != AM_MODE_CHECK;
+}
+
+/* The producer may have this space again. */
+static void give_space(struct am_lane *lane)
+{
+	uint64_t tail = is_recording() ? lane->dir->tail : lane->fed;
+
+	if (is_checking() && lane->fed < tail)
+		tail = lane->fed;
+	if (tail == lane->free_tail)
+		return;
+	if (!is_recording())
+		lane->dir->tail = tail;
+	__atomic_store_n(&lane->free_tail, tail, __ATOMIC_RELEASE); /* partner: make_room */
+	/* Partner: the store of is_waiting before the look at free_tail in am_drain_wait_space. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&lane->is_waiting, 0, __ATOMIC_SEQ_CST))
+		futex(&lane->is_waiting, FUTEX_WAKE, 1, NULL);
+}
+
+static uint64_t position(const struct am_lane *lane, uint64_t index)
+{
+	return index - lane->dir->first + lane->dir->base;
+}
+
+/* To one sink, from *at on, in batches; `least` units at a time unless flushing. */
+static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint64_t *at, size_t least)
+{
+	uint64_t moved = 0;
+
+	for (;;) {
+		const size_t n = am_ring_collect(lane, *at, batch, BATCH);
+		if (n == 0 || n < least || !sink->units(lane->dir->thread, position(lane, *at), batch, n))
+			return moved;
+		/* Release: a reader of a dead file must find the units in the trace first. */
+		__atomic_store_n(at, *at + n, __ATOMIC_RELEASE);
+		moved += n;
+		if (sink == &am_sink_record)
+			give_space(lane);
+	}
+}
+
+static uint64_t drain_lane(struct am_lane *lane, bool is_flush)
+{
+	struct am_ringdir *dir = lane->dir;
+	const uint32_t state = __atomic_load_n(&dir->state, __ATOMIC_ACQUIRE); /* partner: lane.c */
+	const bool is_closing = state == AM_RING_CLOSING;
+	uint64_t moved = 0;
+
+	if (state != AM_RING_LIVE && !is_closing)
+		return 0;
+	if (is_closing) /* its producer is gone: nothing will fill a hole any more */
+		am_ring_repair(lane, lane->free_tail, lane->end);
+	if (is_checking())
+		moved += feed(&am_sink_check, lane, &lane->fed, 1);
+	if (is_recording()) {
+		const bool is_full = is_flush || is_closing;
+		const uint64_t n = feed(&am_sink_record, lane, &dir->tail, is_full ? 1 : BATCH - 8);
+		since_flush += n;
+		moved += n;
+	}
+	give_space(lane);
+	if (is_closing && lane->free_tail == lane->end)
+		am_lane_recycle(lane);
+	return moved;
+}
+
+/* Look at every ring once. */
+static uint64_t pass(bool is_flush)
+{
+	const uint32_t n = am_lane_count();
+	uint64_t moved = 0;
+
+	if (since_flush > WINDOW)
+		is_flush = true;
+	if (is_flush)
+		since_flush = 0;
+	for (uint32_t i = 0; i < n; i++)
+		moved += drain_lane(am_lanes[i], is_flush);
+	if (is_checking())
+		am_sink_check.pass();
+	if (moved)
+		__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
+	return moved;
+}
+
+static bool has_waiting(void)
+{
+	const uint32_t n = am_lane_count();
+
+	for (uint32_t i = 0; i < n; i++)
+		if (__atomic_load_n(&am_lanes[i]->is_waiting, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+static void flush(void)
+{
+	pass(true);
+	if (!__atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE))
+		return;
+	if (is_recording())
+		am_sink_record.close();
+	if (is_checking())
+		am_sink_check.close();
+}
+
+/* ---- the drain thread ------------------------------------------------------------------------ */
+
+/* Sleep until something is wanted. `idle`: passes in a row without traffic. */
+static void sleep_on(unsigned idle)
+{
+	/* partner: the exchange in am_drain_wake */
+	if (__atomic_exchange_n(&wanted, 0, __ATOMIC_SEQ_CST))
+		return;
+	if (!is_checking()) {
+		wait_ns(&wanted, 0, UINT64_C(3600) * 1000000000);
+		return;
+	}
+	if (idle < IDLE_PASSES || !has_membarrier) {
+		wait_ns(&wanted, 0, (idle < IDLE_PASSES ? 1 : 50) * PROMPT_US * UINT64_C(1000));
+		return;
+	}
+	/* Deep sleep. After the barrier every producer either sees the flag or has its record seen
+	 * by the look below. Partner: the load of am_drain_asleep behind the record in log.h. */
+	__atomic_store_n(&am_drain_asleep, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (pass(false) == 0)
+		wait_ns(&wanted, 0, UINT64_C(3600) * 1000000000);
+	__atomic_store_n(&am_drain_asleep, 0, __ATOMIC_RELAXED);
+}
+
+/* A descriptor table of our own, with nothing of the application's in it. */
+static void leave_descriptors(void)
+{
+	const int fd = am_sink_record_fd();
+
+	if (unshare(CLONE_FILES) != 0)
+		return;
+	if (fd > 0)
+		syscall(SYS_close_range, 0, (unsigned)fd - 1, 0);
+	syscall(SYS_close_range, fd < 0 ? 0 : (unsigned)fd + 1, UINT_MAX, 0);
+}
+
+static void *drain_main(void *unused)
+{
+	unsigned idle = 0;
+	uint64_t reaped = now_ms(), moved_at = reaped;
+
+	(void)unused;
+	am_tls.owned = 1;
+	prctl(PR_SET_NAME, "atommon");
+	leave_descriptors();
+	if (is_checking())
+		has_membarrier =
+			syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+	while (!take_role())
+		sched_yield();
+	for (;;) {
+		const uint32_t asked = __atomic_load_n(&flush_wanted, __ATOMIC_ACQUIRE);
+		const bool is_flush = asked != flush_done;
+		uint64_t moved = 0;
+		if (is_flush)
+			flush();
+		else
+			moved = pass(false);
+		if (is_flush) {
+			__atomic_store_n(&flush_done, asked, __ATOMIC_RELEASE);
+			futex(&flush_done, FUTEX_WAKE, INT_MAX, NULL);
+		}
+		if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) == STOPPED)
+			break;
+		if (now_ms() - reaped > 1000) {
+			am_lane_reap();
+			reaped = now_ms();
+		}
+		/* Producers wait and nothing moves: a number was taken and never logged. */
+		if (moved)
+			moved_at = now_ms();
+		else if (is_checking() && now_ms() - moved_at > UNBLOCK_MS && has_waiting())
+			am_sink_check.unblock();
+		idle = moved ? 0 : idle + 1;
+		sleep_on(idle);
+	}
+	drop_role();
+	return NULL;
+}
+
+void am_drain_start(void)
+{
+	uint32_t expected = NOT_RUNNING;
+	pthread_attr_t attr;
+	sigset_t all, old;
+	const int saved = errno;
+
+	if (am_likely(__atomic_load_n(&running, __ATOMIC_RELAXED) != NOT_RUNNING) ||
+	    !__atomic_compare_exchange_n(&running, &expected, RUNNING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	am_tls.inside++;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (am_real.pthread_create(&drain_thread, &attr, drain_main, NULL) != 0)
+		__atomic_store_n(&running, NOT_RUNNING, __ATOMIC_RELEASE); /* threads drain themselves */
+	pthread_attr_destroy(&attr);
+	am_tls.inside--;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+}
+
+/* ---- producers ------------------------------------------------------------------------------- */
+
+static bool has_space(const struct am_lane *lane, uint64_t need)
+{
+	const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE);
+	return am_tls.head + need - tail <= lane->mask + 1;
+}
+
+/* No drain thread: do its work here. */
+static void drain_here(void)
+{
+	if (!take_role())
+		return;
+	am_tls.inside++;
+	pass(true);
+	am_tls.inside--;
+	drop_role();
+}
+
+bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
+{
+	uint64_t since = now_ms();
+	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+
+	for (unsigned round = 0; !has_space(lane, need); round++) {
+		if (am_state() < AM_IDLE)
+			return false;
+		if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING) {
+			drain_here();
+			if (has_space(lane, need))
+				return true;
+			if (round > 0)
+				am_ring_repair(lane, lane->free_tail, am_tls.head);
+			if (round > 2 && !take_role())
+				return false; /* we are inside the drain, in a signal handler */
+			else if (round > 2)
+				drop_role();
+			sched_yield();
+		} else {
+			__atomic_store_n(&lane->is_waiting, 1, __ATOMIC_SEQ_CST);
+			am_drain_wake();
+			if (!has_space(lane, need))
+				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
+			/* We are in no record: a unit that is still unwritten never will be. */
+			if (round == 1)
+				am_ring_repair(lane, lane->free_tail, am_tls.head);
+		}
+		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+		if (now != seen) {
+			seen = now;
+			since = now_ms();
+		} else if (now_ms() - since > PATIENCE_MS) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool am_drain_finish(bool is_last)
+{
+	if (is_last)
+		__atomic_store_n(&close_wanted, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING || am_tls.owned) {
+		const uint64_t start = now_ms();
+		while (!am_tls.owned && !take_role()) {
+			if (now_ms() - start > FINISH_MS)
+				return false;
+			sched_yield();
+		}
+		am_tls.inside++;
+		flush();
+		am_tls.inside--;
+		if (!am_tls.owned)
+			drop_role();
+		return true;
+	}
+	const uint32_t mine = __atomic_add_fetch(&flush_wanted, 1, __ATOMIC_ACQ_REL);
+	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+	uint64_t since = now_ms();
+	for (;;) {
+		const uint32_t done = __atomic_load_n(&flush_done, __ATOMIC_ACQUIRE);
+		if ((int32_t)(done - mine) >= 0)
+			return true;
+		am_drain_wake();
+		wait_ns(&flush_done, done, 20 * UINT64_C(1000000));
+		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+		if (now != seen)
+			seen = now, since = now_ms();
+		else if (now_ms() - since > FINISH_MS)
+			return false;
+	}
+}
+
+void am_drain_try(void)
+{
+	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING)
+		drain_here();
+	else
+		am_drain_wake();
+}
+
+void am_drain_stop(void)
+{
+	uint32_t expected = RUNNING;
+
+	if (!__atomic_compare_exchange_n(&running, &expected, STOPPED, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	am_drain_wake();
+	am_tls.inside++;
+	am_real.pthread_join(drain_thread, NULL);
+	am_tls.inside--;
+}
+
+void am_drain_forget(void)
+{
+	close_wanted = 0;
+	role = running = wanted = flush_wanted = flush_done = progress = am_drain_asleep = 0;
+	since_flush = 0;
+}

@@ -1,0 +1,205 @@
+/*
+ * Which functions are regions (ATOMMON_ATOMIC=fn:GLOB). The symbol tables of a module are read once,
+ * at start or when a function of a module that came later is first entered; after that a look-up is
+ * one probe of a table keyed by the function's address. Runs in init and in hooks; no malloc.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/area.h"
+#include "preload/real.h"
+#include "preload/runtime.h"
+
+enum { TABLE = 65536, PROBES = 64, MODULES = 512 };
+
+bool am_has_functions;
+
+/* id_plus_1 1: known to be no region. */
+static struct {
+	uint64_t address;
+	uint32_t id_plus_1;
+} table[TABLE];
+
+static uintptr_t resolved[MODULES]; /* bases of modules whose symbols were read */
+static uint32_t n_resolved;
+
+static uint32_t *find(uintptr_t address, bool is_new)
+{
+	uint64_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> 40;
+
+	for (unsigned k = 0; k < PROBES; k++, at++) {
+		uint64_t seen = __atomic_load_n(&table[at % TABLE].address, __ATOMIC_ACQUIRE);
+		if (seen == 0 && is_new &&
+		    __atomic_compare_exchange_n(&table[at % TABLE].address, &seen, address, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			seen = address;
+		if (seen == address)
+			return &table[at % TABLE].id_plus_1;
+		if (seen == 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* "_ZN4bank8withdrawEi" is bank::withdraw, "_Z8withdrawi" is withdraw; others stay as they are. */
+static const char *plain_name(const char *mangled, char *buf, size_t size)
+{
+	const char *p = mangled;
+	size_t at = 0;
+
+	if (strncmp(p, "_Z", 2) != 0)
+		return mangled;
+	p += 2;
+	const bool is_nested = *p == 'N';
+	if (is_nested)
+		for (p++; *p == 'K' || *p == 'V' || *p == 'L'; p++)
+			;
+	if (*p == 'L')
+		p++;
+	while (*p >= '1' && *p <= '9') {
+		size_t n = 0;
+		while (*p >= '0' && *p <= '9')
+			n = n * 10 + (size_t)(*p++ - '0');
+		if (strnlen(p, n) < n || at + n + 3 >= size)
+			return mangled;
+		if (at) {
+			buf[at++] = ':';
+			buf[at++] = ':';
+		}
+		memcpy(buf + at, p, n);
+		at += n;
+		p += n;
+		if (!is_nested)
+			break;
+	}
+	if (at == 0 || (is_nested && *p != 'E'))
+		return mangled;
+	buf[at] = 0;
+	return buf;
+}
+
+static bool is_region(const char *name)
+{
+	const char *list = am_opt.atomic;
+
+	while (*list) {
+		const size_t n = strcspn(list, ",");
+		if (n > 3 && n < 200 && !memcmp(list, "fn:", 3)) {
+			char glob[200];
+			memcpy(glob, list + 3, n - 3);
+			glob[n - 3] = 0;
+			if (am_glob(glob, name))
+				return true;
+		}
+		list += n + (list[n] == ',');
+	}
+	return false;
+}
+
+static void read_symbols(const char *file, size_t size, uintptr_t base)
+{
+	const ElfW(Ehdr) *e = (const void *)file;
+
+	if (size < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    e->e_shentsize != sizeof(ElfW(Shdr)) || e->e_shoff > size ||
+	    e->e_shnum > (size - e->e_shoff) / sizeof(ElfW(Shdr)))
+		return;
+	const ElfW(Shdr) *section = (const void *)(file + e->e_shoff);
+	for (unsigned i = 0; i < e->e_shnum; i++) {
+		const ElfW(Shdr) *s = &section[i];
+		if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_link >= e->e_shnum)
+			continue;
+		const ElfW(Shdr) *text = &section[s->sh_link];
+		if (s->sh_offset > size || s->sh_size > size - s->sh_offset ||
+		    text->sh_offset > size || text->sh_size > size - text->sh_offset ||
+		    text->sh_size == 0 || file[text->sh_offset + text->sh_size - 1] != 0)
+			continue;
+		const ElfW(Sym) *symbol = (const void *)(file + s->sh_offset);
+		for (size_t k = 0; k < s->sh_size / sizeof *symbol; k++) {
+			char buf[256];
+			if (ELF64_ST_TYPE(symbol[k].st_info) != STT_FUNC || !symbol[k].st_value ||
+			    symbol[k].st_name >= text->sh_size)
+				continue;
+			const char *mangled = file + text->sh_offset + symbol[k].st_name;
+			const char *name = plain_name(mangled, buf, sizeof buf);
+			if (!is_region(name) && !is_region(mangled))
+				continue;
+			uint32_t *p = find(base + symbol[k].st_value, true);
+			const uint32_t id = am_intern(name);
+			if (p && id)
+				__atomic_store_n(p, id + 1, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+static void read_module(const char *path, uintptr_t base)
+{
+	struct stat st;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	void *p = MAP_FAILED;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return;
+	read_symbols(p, (size_t)st.st_size, base);
+	munmap(p, (size_t)st.st_size);
+}
+
+/* True if this call is the one to read the module. */
+static bool claim_module(uintptr_t base)
+{
+	const uint32_t n = __atomic_load_n(&n_resolved, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < MODULES; i++)
+		if (resolved[i] == base + 1)
+			return false;
+	const uint32_t i = __atomic_fetch_add(&n_resolved, 1, __ATOMIC_ACQ_REL);
+	if (i >= MODULES)
+		return false;
+	resolved[i] = base + 1;
+	return true;
+}
+
+void am_functions_resolve(void)
+{
+	const uint32_t n = am_ringtable_used(&am_area.file->modules);
+
+	memset(table, 0, sizeof table);
+	n_resolved = 0;
+	am_has_functions = strstr(am_opt.atomic, "fn:") != NULL;
+	for (uint32_t i = 0; am_has_functions && i < n; i++) {
+		const struct am_ringmodule *row = &am_area.modules[i];
+		if (row->state == 1 && claim_module(row->base))
+			read_module(row->path, row->base);
+	}
+}
+
+uint32_t am_function_region(uintptr_t address)
+{
+	struct am_real_module m;
+	const uint32_t *known = find(address, false);
+
+	if (am_likely(known != NULL)) {
+		const uint32_t id = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+		return id ? id - 1 : 0;
+	}
+	const int saved = errno;
+	if (am_real_find_module(address, &m) && m.path[0] && claim_module(m.base))
+		read_module(m.path, m.base);
+	uint32_t *p = find(address, true), none = 0;
+	if (p)
+		__atomic_compare_exchange_n(p, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	errno = saved;
+	return p && *p > 1 ? *p - 1 : 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * Hooks of process life: exec (rings into the trace first, for the memory goes; the preload and its
+ * settings carried over into an environment that was made from scratch), the exits that run no
+ * destructors, and what fork and vfork need. Runs in application threads, also in children of vfork,
+ * whose memory is the parent's: those only call through.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/export.h"
+#include "preload/log.h"
+#include "preload/real.h"
+#include "preload/runtime.h"
+#include "preload/sink.h"
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+static bool is_ours(const char *entry)
+{
+	return !strncmp(entry, "LD_PRELOAD=", 11) || !strncmp(entry, "ATOMMON_", 8);
+}
+
+/* How many of our variables does the new environment lack altogether? One that names any of them
+ * was made on purpose and is left alone. */
+static size_t count_missing(char *const *env)
+{
+	size_t n = 0;
+
+	for (; env && *env; env++)
+		if (is_ours(*env))
+			return 0;
+	for (char **e = environ; e && *e; e++)
+		n += is_ours(*e);
+	return n;
+}
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static void extend(char **to, char *const *env)
+{
+	for (; env && *env; env++)
+		*to++ = *env;
+	for (char **e = environ; e && *e; e++)
+		if (is_ours(*e))
+			*to++ = *e;
+	*to = NULL;
+}
+
+/* `env` with our variables, on the stack of the caller. */
+#define CARRY_OVER(env)                                                                            \
+	({                                                                                         \
+		const size_t missing_ = count_missing(env);                                        \
+		char **carried_ = (char **)(uintptr_t)(env);                                       \
+		if (missing_) {                                                                    \
+			carried_ = __builtin_alloca((count(env) + missing_ + 1) * sizeof(char *)); \
+			extend(carried_, env);                                                     \
+		}                                                                                  \
+		carried_;                                                                          \
+	})
+
+/* ---- exec ------------------------------------------------------------------------------------ */
+
+static bool is_child_of_vfork(void)
+{
+	return am_tls.muted;
+}
+
+static void before_exec(void)
+{
+	am_watching();
+	if (!is_child_of_vfork())
+		am_finish(AM_ENDING_EXEC);
+}
+
+static int after_exec(int r)
+{
+	if (!is_child_of_vfork())
+		am_unfinish();
+	return r;
+}
+
+AM_EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	before_exec();
+	return after_exec(am_real.execve(path, argv, CARRY_OVER(env)));
+}
+
+AM_EXPORT int execv(const char *path, char *const argv[])
+{
+	before_exec();
+	return after_exec(am_real.execve(path, argv, environ));
+}
+
+AM_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	before_exec();
+	return after_exec(am_real.execvpe(file, argv, CARRY_OVER(env)));
+}
+
+AM_EXPORT int execvp(const char *file, char *const argv[])
+{
+	before_exec();
+	return after_exec(am_real.execvpe(file, argv, environ));
+}
+
+AM_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	before_exec();
+	return after_exec(am_real.fexecve(fd, argv, CARRY_OVER(env)));
+}
+
+AM_EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
+{
+	before_exec();
+	if (!am_real.execveat) {
+		errno = ENOSYS;
+		return after_exec(-1);
+	}
+	return after_exec(am_real.execveat(dir, path, argv, CARRY_OVER(env), flags));
+}
+
+/* The list forms: count, then fill an array on this stack. */
+#define LIST(first, extra)                                                                         \
+	va_list ap;                                                                                \
+	size_t n = 1;                                                                              \
+	va_start(ap, first);                                                                       \
+	while (va_arg(ap, char *))                                                                 \
+		n++;                                                                               \
+	va_end(ap);                                                                                \
+	char **argv = __builtin_alloca((n + 1) * sizeof *argv);                                    \
+	argv[0] = (char *)(uintptr_t)(first);                                                      \
+	va_start(ap, first);                                                                       \
+	for (size_t i = 1; i <= n; i++)                                                            \
+		argv[i] = va_arg(ap, char *);                                                      \
+	extra;                                                                                     \
+	va_end(ap)
+
+AM_EXPORT int execl(const char *path, const char *arg, ...)
+{
+	LIST(arg, (void)0);
+	return execv(path, argv);
+}
+
+AM_EXPORT int execlp(const char *file, const char *arg, ...)
+{
+	LIST(arg, (void)0);
+	return execvp(file, argv);
+}
+
+AM_EXPORT int execle(const char *path, const char *arg, ...)
+{
+	char *const *env;
+	LIST(arg, env = va_arg(ap, char *const *));
+	return execve(path, argv, env);
+}
+
+AM_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	am_watching();
+	return am_real.posix_spawn(pid, path, actions, attr, argv, CARRY_OVER(env));
+}
+
+AM_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	am_watching();
+	return am_real.posix_spawnp(pid, file, actions, attr, argv, CARRY_OVER(env));
+}
+
+/* ---- exits without destructors --------------------------------------------------------------- */
+
+AM_EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	am_watching();
+	am_finish(AM_ENDING_EXIT);
+	if (am_sink_exit_status >= 0 && !is_child_of_vfork())
+		status = am_sink_exit_status;
+	am_real._exit(status);
+	__builtin_unreachable();
+}
+
+AM_EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	_exit(status);
+}
+
+/* quick_exit runs its handlers in reverse: registered first, this one is the last. */
+static void at_quick(void)
+{
+	am_finish(AM_ENDING_EXIT);
+}
+
+void am_process_watch_exits(void)
+{
+	static bool is_done;
+
+	if (!is_done)
+		is_done = at_quick_exit(at_quick) == 0;
+}
+
+/* ---- fork, vfork ----------------------------------------------------------------------------- */
+
+static void in_child(void)
+{
+	__atomic_store_n(&am_wiped.state, AM_COLD, __ATOMIC_RELEASE);
+}
+
+bool am_process_follow_forks(void)
+{
+	static bool is_done;
+
+	if (!is_done)
+		is_done = pthread_atfork(NULL, NULL, in_child) == 0;
+	return is_done;
+}
+
+/* vfork.S calls these around the system call: before it, and behind it in the parent. */
+void am_vfork_before(void);
+void am_vfork_after(void);
+
+void am_vfork_before(void)
+{
+	am_watching();
+	am_tls.muted++;
+	am_tls.limit = 0; /* the hot path asks, and is told */
+}
+
+void am_vfork_after(void)
+{
+	am_tls.muted--;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lane: the ring and the private memory of one thread. Lanes are reused, thread ids are not. The
+ * thread is the only producer of its ring; whoever holds the drain's role is the only consumer.
+ */
+#ifndef ATOMMON_PRELOAD_LANE_H
+#define ATOMMON_PRELOAD_LANE_H
+
+#include "atommon/ringfile.h"
+#include "preload/log.h"
+
+enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
+
+struct am_lane {
+	struct am_ringdir *dir;
+	struct am_unit *units;
+	uint64_t mask;
+	uint32_t index;
+	uint32_t os_tid;
+	uintptr_t stack_top;
+
+	/* Producer's. */
+	uint64_t next_base;	/* position within the thread where this lane was taken */
+	uint64_t pending[8];	/* dropped and not yet told in the stream, by enum am_lost */
+	uint64_t n_pending;
+	uint64_t site_misses, site_fills;
+	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
+	uint32_t depth;		/* open regions, for atommon_end without a begin */
+	uint32_t open[64];	/* their names */
+
+	/* Consumer's, on lines of their own. */
+	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */
+	uint32_t is_waiting;				 /* futex: the producer waits for space */
+	uint64_t fed __attribute__((aligned(64)));	 /* ring index up to which the check sink went */
+	uint64_t end;					 /* ring index at which a closing thread stopped */
+	uint64_t stuck_at, stuck_ns;			 /* hole that does not fill, since when */
+
+	struct am_site_cached sites[AM_SITE_CACHE] __attribute__((aligned(64)));
+	struct {
+		const char *text;
+		uint32_t id;
+	} names[AM_NAME_CACHE];
+};
+
+extern struct am_lane *am_lanes[AM_LANES_MAX];
+
+/* Lanes ever made: all of am_lanes below this may be looked at. */
+uint32_t am_lane_count(void);
+
+/* Give this thread a lane. `id` AM_NO_THREAD: a thread nobody announced, takes a new id. False when
+ * there is no memory. Signals are blocked meanwhile; errno kept. */
+bool am_lane_attach(uint32_t id);
+/* thread-end was logged: the consumer may have the lane when it is empty. */
+void am_lane_close(void);
+/* Consumer: a closing lane was drained. */
+void am_lane_recycle(struct am_lane *lane);
+/* Consumer: close lanes of threads that vanished without an end. */
+void am_lane_reap(void);
+
+uint32_t am_thread_new_id(void);
+uint32_t am_thread_self(void); /* own id; attaches */
+
+/* Lock of lanes and area. Signals must be blocked by the caller. */
+void am_lane_lock(void);
+void am_lane_unlock(void);
+/* After fork, in the child. */
+void am_lane_forget(void);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * The general path of logging: attaches a thread, makes room, nests in signal handlers, tells losses
+ * in the stream. Runs in application threads and signal handlers. No malloc, errno kept.
+ *
+ * A signal handler may interrupt any instruction of a record. The interrupted thread has then either
+ * reserved its units or not yet; the handler's own records get units of their own (am_reserve) and
+ * carry AM_R_NESTED, because their numbers may be larger than the outer record's while their units
+ * come first. A margin of the ring is kept for them: a handler never waits for space, since the
+ * consumer may be waiting for the record that it interrupted.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "preload/area.h"
+#include "preload/lane.h"
+#include "preload/runtime.h"
+
+struct am_slot am_slots[AM_SLOTS] __attribute__((aligned(4096)));
+
+enum { DEAD_AFTER = 4096 };
+
+static void lose(struct am_lane *lane, enum am_lost cause)
+{
+	__atomic_fetch_add(&am_area.file->lost[cause], 1, __ATOMIC_RELAXED);
+	if (!lane)
+		return;
+	lane->pending[cause]++;
+	lane->n_pending++;
+	am_tls.limit = 0; /* come here again, to tell it */
+}
+
+static void put(struct am_tls *t, uint64_t i, uint64_t w0, uint64_t w1)
+{
+	struct am_unit *u = &t->units[i & t->mask];
+
+	__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
+	__atomic_store_n(&u->w0, w0 | am_phase(t, i), __ATOMIC_RELEASE); /* partner: am_ring_has */
+}
+
+static struct am_unit ext(enum am_ext tag, uint64_t payload48, uint64_t w1)
+{
+	return (struct am_unit){AM_EXT | (uint64_t)tag << AM_R_DETAIL_SHIFT |
+					payload48 << AM_R_OBJECT_SHIFT,
+				w1};
+}
+
+/* The losses so far, as records in their place. There is room. */
+static void tell_losses(struct am_tls *t, struct am_lane *lane)
+{
+	for (unsigned cause = 0; cause < 8; cause++) {
+		if (!lane->pending[cause])
+			continue;
+		const uint64_t i = am_reserve(t, 2);
+		const struct am_unit aux = ext(AM_X_AUX, 0, lane->pending[cause]);
+		put(t, i + 1, aux.w0, aux.w1);
+		put(t, i, AM_LOST | 1 << AM_R_EXT_SHIFT | (uint64_t)cause << AM_R_DETAIL_SHIFT, 0);
+		lane->pending[cause] = 0;
+	}
+	lane->n_pending = 0;
+}
+
+/* Is the record that t->event speaks of gone for good? A handler that interrupted it runs deeper in
+ * the same stack, or on the alternate one. */
+static bool outer_is_dead(const struct am_tls *t, struct am_here here)
+{
+	stack_t ss;
+
+	if (t->lane->pending[AM_LOST_BUSY] > DEAD_AFTER)
+		return true;
+	if (here.cfa <= t->event)
+		return false;
+	return sigaltstack(NULL, &ss) == 0 && !(ss.ss_flags & SS_ONSTACK);
+}
+
+static void bury_outer(struct am_tls *t)
+{
+	t->event = 0;
+	const uint64_t tail = __atomic_load_n(&t->lane->free_tail, __ATOMIC_ACQUIRE);
+	if (am_ring_repair(t->lane, tail, t->head))
+		__atomic_fetch_add(&am_area.file->lost[AM_LOST_TORN], 1, __ATOMIC_RELAXED);
+}
+
+/* Room for n units and for the losses before them; moves the limit. */
+static bool make_room(struct am_tls *t, uint64_t n, bool is_nested)
+{
+	struct am_lane *lane = t->lane;
+	const uint64_t capacity = t->mask + 1;
+
+	for (;;) {
+		/* partner: the release store of the consumer after it copied the units */
+		const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE);
+		const uint64_t used = t->head - tail;
+		assert(used <= capacity);
+		if (is_nested) {
+			if (used + n + 1 + AM_R_EXT_MAX <= capacity)
+				return true;
+			lose(lane, AM_LOST_BUSY);
+			return false;
+		}
+		const uint64_t losses = lane->n_pending ? 2 * 8 : 0;
+		if (used + n + losses + AM_MARGIN <= capacity) {
+			if (losses)
+				tell_losses(t, lane);
+			const uint64_t half = tail + capacity / 2;
+			const bool is_past_half = t->head + n > half;
+			t->limit = is_past_half ? tail + capacity - AM_MARGIN : half;
+			if (is_past_half)
+				am_drain_wake();
+			return true;
+		}
+		if (am_opt.overflow == AM_OVERFLOW_DROP) {
+			am_drain_wake();
+			lose(lane, AM_LOST_FULL);
+			return false;
+		}
+		if (!am_drain_wait_space(lane, n + losses + AM_MARGIN)) {
+			lose(lane, AM_LOST_FULL);
+			return false;
+		}
+	}
+}
+
+bool am_log_prepare(unsigned n)
+{
+	struct am_tls *t = &am_tls;
+
+	if (am_likely(t->event == 0 && t->head + n <= t->limit))
+		return true;
+	if (t->muted || t->inside || t->owned || am_state() < AM_IDLE || !t->lane)
+		return false;
+	const int saved = errno;
+	const bool has_room = make_room(t, n, t->event != 0);
+	errno = saved;
+	return has_room;
+}
+
+bool am_log_record(struct am_record *r, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	const unsigned n = 1u + r->n_ext;
+
+	if (am_unlikely(t->muted || t->inside || t->owned || am_state() < AM_IDLE))
+		return false;
+	const int saved = errno;
+	if (am_unlikely(!t->lane) && !am_lane_attach(AM_NO_THREAD)) {
+		lose(NULL, AM_LOST_MEMORY);
+		errno = saved;
+		return false;
+	}
+	if (am_unlikely(t->event != 0) && outer_is_dead(t, here))
+		bury_outer(t);
+	const uintptr_t outer = t->event;
+	/* A number that was taken must be told: its room was made by am_log_prepare. */
+	if (am_unlikely(outer != 0 || t->head + n > t->limit) && !r->has_number &&
+	    !make_room(t, n, outer != 0)) {
+		errno = saved;
+		return false;
+	}
+	const uint32_t site = here.pc ? am_site(t, here) : 0;
+	t->event = outer ? outer : here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* A wait or wake takes two numbers, the condition's first (event.h). */
+	if (r->cond)
+		r->ext[0] = ext(AM_X_COND, r->cond, am_number(r->cond));
+	const uint32_t number = r->has_number ? r->number : r->has_seq ? am_number(r->ordered) : 0;
+	const uint64_t i = am_reserve(t, n);
+	for (unsigned k = 1; k < n; k++)
+		put(t, i + k, r->ext[k - 1].w0, r->ext[k - 1].w1);
+	put(t, i,
+	    (uint64_t)r->kind | (r->has_seq ? AM_R_SEQ : 0) | (outer ? AM_R_NESTED : 0) |
+		    (uint64_t)r->n_ext << AM_R_EXT_SHIFT | (uint64_t)r->detail << AM_R_DETAIL_SHIFT |
+		    r->object << AM_R_OBJECT_SHIFT,
+	    number | (uint64_t)site << 32);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = outer;
+	if (am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED)))
+		am_drain_wake();
+	errno = saved;
+	return true;
+}
+
+void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mutex,
+		 struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .n_ext = 1,
+			      .has_seq = true, .object = mutex, .ordered = mutex, .cond = cond};
+	am_log_record(&r, here);
+}
+
+void am_log_object(enum am_kind kind, enum am_object what, uint64_t object, uint64_t aux,
+		   struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)what, .has_seq = true,
+			      .object = object, .ordered = object};
+	if (aux) {
+		r.n_ext = 1;
+		r.ext[0] = ext(AM_X_AUX, 0, aux);
+	}
+	am_log_record(&r, here);
+}
+
+void am_log_thread(enum am_kind kind, uint32_t thread, struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .has_seq = true, .object = thread,
+			      .ordered = AM_THREAD_OBJECT(thread)};
+	am_log_record(&r, here);
+}
+
+void am_log_plain(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .object = object};
+	am_log_record(&r, here);
+}
+
+void am_log_block(enum am_kind kind, uint64_t address, uint64_t bytes, struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .has_seq = true,
+			      .object = address, .ordered = address};
+	r.ext[0] = ext(AM_X_SIZE, 0, bytes);
+	am_log_record(&r, here);
+}
+
+void am_log_access(enum am_kind kind, uint64_t address, uint64_t size, struct am_here here)
+{
+	while (size > 0) {
+		const uint64_t rest = 64 - (address & 63), bytes = size < rest ? size : rest;
+		struct am_record r = {.kind = (uint8_t)kind, .has_seq = true, .object = address,
+				      .ordered = address};
+		if ((bytes & (bytes - 1)) == 0) {
+			r.detail = (uint8_t)__builtin_ctzll(bytes);
+		} else {
+			r.detail = 7;
+			r.n_ext = 1;
+			r.ext[0] = ext(AM_X_SIZE, 0, bytes);
+		}
+		am_log_record(&r, here);
+		address += bytes;
+		size -= bytes;
+	}
+}

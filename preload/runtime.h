@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the runtime know of each other, besides log.h, lane.h and area.h. */
+#ifndef ATOMMON_PRELOAD_RUNTIME_H
+#define ATOMMON_PRELOAD_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "atommon/options.h"
+#include "preload/lane.h"
+
+extern struct am_options am_opt;
+extern char am_program[256]; /* name of the program, for ATOMMON_ONLY and %e */
+
+/* Arrange for thread-end when this thread ends. */
+void am_thread_arm(void);
+/* The thread that initialises. */
+void am_thread_begin_main(void);
+void am_thread_forget(void);
+
+/* Where the kernel cannot wipe a page on fork: do it by an atfork handler. */
+bool am_process_follow_forks(void);
+/* Exits that run no destructors. */
+void am_process_watch_exits(void);
+
+/* Turn everything off for good, say why once, call through from now on. */
+void am_disable(const char *why);
+
+/* The process is about to end or to become another program: rings into the trace, within a bound. */
+enum am_ending { AM_ENDING_EXIT, AM_ENDING_EXEC };
+void am_finish(enum am_ending how);
+/* exec failed: go on. */
+void am_unfinish(void);
+
+/* All modules of now, into the table; in init only, for it takes the loader's lock. */
+void am_modules_scan(void);
+/* A new call site: is the module of this pc in the table? Takes no lock. */
+void am_modules_know(uintptr_t pc);
+/* Did a fn: glob name this function? Its string id, else 0. */
+uint32_t am_function_region(uintptr_t address);
+void am_functions_resolve(void);
+extern bool am_has_functions; /* ATOMMON_ATOMIC names some */
+
+/* ---- rings, consumer side -------------------------------------------------------------------- */
+
+/* Is unit `index` written? Acquire: partner is the store of w0 in log.h. */
+static inline bool am_ring_has(const struct am_lane *lane, uint64_t index)
+{
+	const uint64_t w0 = __atomic_load_n(&lane->units[index & lane->mask].w0, __ATOMIC_ACQUIRE);
+	const uint64_t phase = index & (lane->mask + 1) ? 0 : AM_R_PHASE;
+	return (w0 & AM_R_PHASE) == phase;
+}
+
+/* Copy whole records from ring index `from` on; at most max units. */
+size_t am_ring_collect(const struct am_lane *lane, uint64_t from, struct am_unit *out, size_t max);
+
+/* Put `lost` records into the units of [from, end) that were reserved and never written. Only by
+ * the producer itself outside any record, or when the producer is gone. Returns how many. */
+size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end);
+
+/* ---- drain ----------------------------------------------------------------------------------- */
+
+/* Start the drain thread, once, when the process gets its second thread. */
+void am_drain_start(void);
+/* This thread's ring is full: wait until the consumer went on, or be it. False: give up. */
+bool am_drain_wait_space(struct am_lane *lane, uint64_t need);
+/* Write out all that is there, and close the sinks if it is the last time; false if it could not be
+ * done within the bound. */
+bool am_drain_finish(bool is_last);
+/* Space is short elsewhere: drain now if nobody else does. */
+void am_drain_try(void);
+/* The application's last thread ends: so does the drain thread, or the process would live on. */
+void am_drain_stop(void);
+void am_drain_forget(void);
+
+/* Hidden test points: a name at each side effect, so that a test can force a race. */
+extern void (*am_test_point)(const char *name);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * Call sites: stacks of return addresses, each with an id, in the mapped table. Runs on the slow
+ * path of a hook, also in signal handlers: lock-free, insert-only, no malloc. The per-thread cache
+ * in front of it is described in log.h.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "preload/area.h"
+#include "preload/lane.h"
+#include "preload/log.h"
+#include "preload/runtime.h"
+#include "preload/site.h"
+#include "preload/unwind.h"
+
+enum { HASH_SIZE = 65536, MISSES_MAX = 20000 };
+
+uint32_t am_site_is_deep;
+
+/* Open addressing; 0 is empty. Entries are never moved or removed. */
+static uint32_t table[HASH_SIZE];
+
+static uint64_t hash_frames(const struct am_frame *f, size_t n)
+{
+	uint64_t h = n;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ f[i].pc) * UINT64_C(0x9e3779b97f4a7c15), h ^= h >> 29;
+	return h;
+}
+
+static uint64_t *entry(uint32_t id)
+{
+	return am_area.sites + (size_t)id * am_area.site_words;
+}
+
+static bool is_same(uint32_t id, const struct am_frame *f, size_t n)
+{
+	const uint64_t *e = entry(id);
+
+	if (__atomic_load_n(e, __ATOMIC_ACQUIRE) != n) /* partner: add() */
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (e[1 + i] != f[i].pc)
+			return false;
+	return true;
+}
+
+static uint32_t add(const struct am_frame *f, size_t n)
+{
+	const uint32_t id = am_ringtable_claim(&am_area.file->sites, 1);
+
+	if (id == UINT32_MAX)
+		return 0;
+	uint64_t *e = entry(id);
+	for (size_t i = 0; i < n; i++) {
+		e[1 + i] = f[i].pc;
+		am_modules_know(f[i].pc);
+	}
+	__atomic_store_n(e, n, __ATOMIC_RELEASE); /* partner: is_same, and readers of a dead file */
+	return id;
+}
+
+uint32_t am_site_intern(const struct am_frame *f, size_t n)
+{
+	uint32_t mine = 0;
+
+	if (n == 0)
+		return 0;
+	for (uint64_t at = hash_frames(f, n), k = 0; k < 64; at++, k++) {
+		uint32_t *slot = &table[at % HASH_SIZE];
+		uint32_t id = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		if (id == 0) {
+			if (!mine)
+				mine = add(f, n);
+			if (!mine)
+				return 0;
+			if (__atomic_compare_exchange_n(slot, &id, mine, false, __ATOMIC_ACQ_REL,
+							__ATOMIC_ACQUIRE))
+				return mine;
+		}
+		if (is_same(id, f, n))
+			return id; /* somebody was faster; ours, if any, stays unused */
+	}
+	return mine;
+}
+
+void am_site_forget(void)
+{
+	memset(table, 0, sizeof table);
+}
+
+uint32_t am_site_miss(struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	struct am_lane *lane = t->lane;
+	struct am_frame f[AM_FRAMES_MAX];
+	const uint32_t wanted = am_opt.stack < AM_FRAMES_MAX ? am_opt.stack : AM_FRAMES_MAX;
+	const uintptr_t outer = t->event;
+	size_t n = 0;
+
+	/* A handler that comes now must not fill the entry that we fill. */
+	t->event = outer ? outer : here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!lane->is_pc_only && wanted > 1) {
+		n = am_unwind(here.cfa, lane->stack_top, f, wanted);
+		if (++lane->site_misses > MISSES_MAX)
+			lane->is_pc_only = 1;
+	}
+	if (n == 0 || f[0].pc != here.pc) {
+		f[0] = (struct am_frame){here.pc, here.cfa - 8};
+		n = 1;
+	}
+	const uint32_t id = am_site_intern(f, n);
+	if (!outer) {
+		const uint64_t hash =
+			((here.pc ^ (here.cfa << 7)) * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
+		struct am_site_cached *e = &t->sites[hash % AM_SITE_CACHE];
+		bool is_cacheable = true;
+		for (unsigned i = 0; i < 3; i++) {
+			e->off[i] = -8;
+			e->caller[i] = here.pc;
+			if (i + 1 >= n)
+				continue;
+			is_cacheable &= f[i + 1].slot != 0;
+			e->off[i] = (int32_t)(f[i + 1].slot - here.cfa);
+			e->caller[i] = f[i + 1].pc;
+		}
+		e->site = id;
+		e->cfa = here.cfa;
+		e->pc = is_cacheable ? here.pc : 0;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = outer;
+	return id;
+}
+
+/* More frames than the cache checks: look at all of them. */
+uint32_t am_site_deep(const struct am_site_cached *e, struct am_here here)
+{
+	const uint64_t *frames = entry(e->site);
+
+	return e->site && frames[0] <= 4 ? e->site : am_site_miss(here);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting threads through the library; pthread_create and thrd_create use it. */
+#ifndef ATOMMON_PRELOAD_THREAD_H
+#define ATOMMON_PRELOAD_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "preload/log.h"
+
+struct am_start; /* what a new thread needs to know */
+
+/*
+ * Before the real create: logs fork, makes the block that am_start_run gets as its argument. NULL:
+ * none to be had, create the thread plainly. A C11 function (returning int) may be passed with a
+ * cast; am_start_run then returns its result in the low half.
+ */
+struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here here);
+/* The start routine to give to the real create. */
+void *am_start_run(void *block);
+/* After the real create: `error` non-zero if there is no thread. `id` from am_start_id before. */
+uint32_t am_start_id(const struct am_start *block);
+void am_start_done(struct am_start *block, uint32_t id, pthread_t handle, int error);
+
+/* Thread id by handle, UINT32_MAX if unknown. Ask before the real join; then, if it succeeded,
+ * am_thread_joined logs it. */
+uint32_t am_thread_of(pthread_t handle);
+void am_thread_joined(pthread_t handle, uint32_t id, struct am_here here);
+
+void am_thread_named(pthread_t handle, const char *name);
+
+#endif
