@@ -81,25 +81,29 @@ static inline void atommon_name(const volatile void *p, size_t n, const char *na
 
 #ifndef __cplusplus
 
-static inline int *atommon_enter_(const char *name, int *once)
+struct atommon_scope_ {
+	int is_open;
+};
+
+static inline struct atommon_scope_ atommon_enter_(const char *name)
 {
+	struct atommon_scope_ scope = {1};
 	atommon_begin(name);
-	*once = 1;
-	return once;
+	return scope;
 }
 
-static inline void atommon_leave_(int **region)
+static inline void atommon_leave_(struct atommon_scope_ *scope)
 {
-	(void)region;
+	(void)scope;
 	atommon_end();
 }
 
 /* A loop that runs once; `break`, `return` and `goto` out of it end the region as well. */
-#define ATOMMON_REGION(name) ATOMMON_REGION_(name, ATOMMON_CAT_(atommon_once_, __LINE__))
-#define ATOMMON_REGION_(name, once)                                                                \
-	for (int once##_ = 0, *once __attribute__((cleanup(atommon_leave_))) =                     \
-				      atommon_enter_(name, &once##_);                              \
-	     *once; *once = 0)
+#define ATOMMON_REGION(name) ATOMMON_REGION_(name, ATOMMON_CAT_(atommon_scope_, __LINE__))
+#define ATOMMON_REGION_(name, scope)                                                               \
+	for (struct atommon_scope_ scope __attribute__((cleanup(atommon_leave_))) =                \
+		     atommon_enter_(name);                                                         \
+	     scope.is_open; scope.is_open = 0)
 
 #ifndef ATOMMON_DISABLE
 /* The value of the lvalue; read and logged in one step. */
