@@ -103,7 +103,7 @@ static void put_number(struct sink *s, uint64_t v, unsigned base)
 	put(s, digits + i, sizeof digits - i);
 }
 
-size_t am_formatv(char *buf, size_t size, const char *format, va_list ap)
+size_t am_text_intov(char *buf, size_t size, const char *format, va_list ap)
 {
 	struct sink s = {buf, size, 0};
 
@@ -150,12 +150,12 @@ size_t am_formatv(char *buf, size_t size, const char *format, va_list ap)
 	return s.at;
 }
 
-size_t am_format(char *buf, size_t size, const char *format, ...)
+size_t am_text_into(char *buf, size_t size, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	const size_t n = am_formatv(buf, size, format, ap);
+	const size_t n = am_text_intov(buf, size, format, ap);
 	va_end(ap);
 	return n;
 }
@@ -166,10 +166,10 @@ const char *am_textf(struct am_arena *a, const char *format, ...)
 
 	va_start(ap, format);
 	va_copy(again, ap);
-	const size_t n = am_formatv(NULL, 0, format, ap);
+	const size_t n = am_text_intov(NULL, 0, format, ap);
 	char *text = am_arena_get(a, n + 1);
 	if (text)
-		am_formatv(text, n + 1, format, again);
+		am_text_intov(text, n + 1, format, again);
 	va_end(again);
 	va_end(ap);
 	return text ? text : "";

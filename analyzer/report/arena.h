@@ -28,8 +28,8 @@ void *am_arena_get(struct am_arena *a, size_t bytes); /* zeroed, 16-byte aligned
 const char *am_arena_copy(struct am_arena *a, const char *text);
 
 /* %s text, %.*s part, %u uint32, %l uint64 decimal, %x uint64 hex, %c char, %% itself. */
-size_t am_formatv(char *buf, size_t size, const char *format, va_list ap);
-size_t am_format(char *buf, size_t size, const char *format, ...);
+size_t am_text_intov(char *buf, size_t size, const char *format, va_list ap);
+size_t am_text_into(char *buf, size_t size, const char *format, ...);
 const char *am_textf(struct am_arena *a, const char *format, ...);
 
 #endif

@@ -301,7 +301,7 @@ static uint64_t raw_object(const struct am_blame *b, const struct am_access *a)
 		return mix(1, x.string);
 	if (am_objects_block(b->objects, a->object, a->index, &x))
 		return mix(2, x.site);
-	return am_tables_module(b->tables, a->object) ? mix(3, a->object) : 4;
+	return mix(3, a->object);
 }
 
 static uint64_t raw_access(const struct am_blame *b, uint64_t h, const struct am_access *a)

@@ -31,7 +31,7 @@ static void say(struct visit *v, enum am_finding finding, const char *format, ..
 	va_list ap;
 
 	va_start(ap, format);
-	am_formatv(text, sizeof text, format, ap);
+	am_text_intov(text, sizeof text, format, ap);
 	va_end(ap);
 	if (finding == AM_FINDING_NO)
 		v->is_good = false;
@@ -246,11 +246,11 @@ static bool find_in_path(const char *program, char *out, size_t size)
 	const char *path = getenv("PATH");
 
 	if (strchr(program, '/'))
-		return am_format(out, size, "%s", program) < size;
+		return am_text_into(out, size, "%s", program) < size;
 	for (path = path ? path : "/usr/bin:/bin"; *path;) {
 		const size_t n = strcspn(path, ":");
 		struct stat st;
-		if (am_format(out, size, "%.*s/%s", (int)n, path, program) < size &&
+		if (am_text_into(out, size, "%.*s/%s", (int)n, path, program) < size &&
 		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
 		path += n + (path[n] == ':');
@@ -367,7 +367,7 @@ bool am_doctor_first_library(const char *program, char *out, size_t size)
 		for (size_t i = 0; i < m.n_dynamic && m.dynamic[i].d_tag != DT_NULL && !has; i++) {
 			const char *text = dynamic_text(&m, m.dynamic[i].d_un.d_val);
 			if (m.dynamic[i].d_tag == DT_NEEDED && strncmp(text, "libasan.so", 10) == 0)
-				has = am_format(out, size, "%s", text) < size;
+				has = am_text_into(out, size, "%s", text) < size;
 		}
 	munmap((void *)m.bytes, m.n);
 	return has;

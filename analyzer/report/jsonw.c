@@ -47,11 +47,11 @@ static void quoted(struct am_jsonw *w, const char *text)
 		char escape[8];
 		const unsigned char c = (unsigned char)*text++;
 		if (c == '"' || c == '\\')
-			n = am_format(escape, sizeof escape, "\\%c", c);
+			n = am_text_into(escape, sizeof escape, "\\%c", c);
 		else if (c < 0x20)
-			n = am_format(escape, sizeof escape, "\\u00%s%x", c < 16 ? "0" : "", (uint64_t)c);
+			n = am_text_into(escape, sizeof escape, "\\u00%s%x", c < 16 ? "0" : "", (uint64_t)c);
 		else
-			n = am_format(escape, sizeof escape, "\\ufffd");
+			n = am_text_into(escape, sizeof escape, "\\ufffd");
 		raw(w, escape, n);
 	}
 	raw(w, "\"", 1);
@@ -96,14 +96,14 @@ void am_jsonw_number(struct am_jsonw *w, const char *key, uint64_t value)
 	char buf[24];
 
 	key_of(w, key);
-	raw(w, buf, am_format(buf, sizeof buf, "%l", value));
+	raw(w, buf, am_text_into(buf, sizeof buf, "%l", value));
 }
 
 void am_jsonw_hex(struct am_jsonw *w, const char *key, uint64_t value)
 {
 	char buf[24];
 
-	am_format(buf, sizeof buf, "0x%x", value);
+	am_text_into(buf, sizeof buf, "0x%x", value);
 	am_jsonw_text(w, key, buf);
 }
 

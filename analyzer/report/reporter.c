@@ -12,7 +12,7 @@
 #include "blame.h"
 #include "jsonw.h"
 
-enum { RAW_MAX = 1 << 16, MAX_KNOWN = 1 << 16 };
+enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16 };
 
 struct known {
 	char id[AM_ID_SIZE];
@@ -203,6 +203,8 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
 		count_repeat(r, &r->known[seen->known]);
 		return false;
 	}
+	if (r->config.refresh)
+		r->config.refresh(r->config.out.ctx);
 	am_arena_reset(&r->arena);
 	if (!am_blame_cycle(&blame, cycle, witness, v)) {
 		r->stats.failed++;
@@ -265,7 +267,7 @@ static void tell_repeats(struct am_reporter *r)
 			out->write(out->ctx, "\n", 1);
 			continue;
 		}
-		size_t n = am_format(line, sizeof line, "atommon: %s in region \"%.*s\": %l time%s%s\n",
+		size_t n = am_text_into(line, sizeof line, "atommon: %s in region \"%.*s\": %l time%s%s\n",
 				     k->id, 160, k->region, k->count, k->count == 1 ? "" : "s in all",
 				     k->is_printed ? "" : ", not reported in full (ATOMMON_MAX_REPORTS)");
 		n = n < sizeof line ? n : sizeof line - 1;

@@ -86,7 +86,7 @@ static void uri(struct am_jsonw *w, const char *path)
 		if (is_plain)
 			buf[n++] = (char)c;
 		else
-			n += am_format(buf + n, sizeof buf - n, "%%%s%x", c < 16 ? "0" : "", (uint64_t)c);
+			n += am_text_into(buf + n, sizeof buf - n, "%%%s%x", c < 16 ? "0" : "", (uint64_t)c);
 	}
 	buf[n] = 0;
 	am_jsonw_text(w, "uri", buf);
@@ -142,7 +142,7 @@ static void step_text(const struct am_violation *v, const struct am_vstep *s, ch
 {
 	const bool has_object = s->object != AM_NO_OBJECT;
 
-	am_format(buf, size, "T%u: %s %s", v->thread[s->thread].id, am_kind_name(s->kind),
+	am_text_into(buf, size, "T%u: %s %s", v->thread[s->thread].id, am_kind_name(s->kind),
 		  has_object ? v->object[s->object].name : *s->region ? s->region : v->region);
 }
 
@@ -151,7 +151,7 @@ static void thread_flow(struct am_jsonw *w, const struct am_violation *v, uint32
 	char text[TEXT];
 
 	am_jsonw_open(w, NULL, '{');
-	am_format(text, sizeof text, "T%u", v->thread[thread].id);
+	am_text_into(text, sizeof text, "T%u", v->thread[thread].id);
 	am_jsonw_text(w, "id", text);
 	if (*v->thread[thread].name)
 		message(w, "message", v->thread[thread].name);
@@ -192,7 +192,7 @@ void am_sarif_violation(struct am_sarif *s, const struct am_violation *v)
 	am_jsonw_text(&w, "ruleId", rule_ids[v->status]);
 	am_jsonw_number(&w, "ruleIndex", v->status);
 	am_jsonw_text(&w, "level", v->status == AM_POTENTIAL ? "warning" : "error");
-	am_format(text, sizeof text, "Region \"%s\" is not atomic (%s). %s %s", v->region,
+	am_text_into(text, sizeof text, "Region \"%s\" is not atomic (%s). %s %s", v->region,
 		  am_pattern_name(v->pattern), v->summary, v->fix);
 	message(&w, "message", text);
 	am_jsonw_open(&w, "locations", '[');

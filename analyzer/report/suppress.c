@@ -69,7 +69,7 @@ static bool complain(const struct input *in, const char *what, const char *text,
 {
 	char buf[600];
 
-	am_format(buf, sizeof buf, "%s:%u: %s%.*s%s; the line is ignored", in->file, in->line, what,
+	am_text_into(buf, sizeof buf, "%s:%u: %s%.*s%s; the line is ignored", in->file, in->line, what,
 		  (int)(n < 80 ? n : 80), text, n ? "'" : "");
 	if (in->complain)
 		in->complain(in->ctx, buf);
@@ -267,7 +267,7 @@ static bool object_matches(const struct rule *r, const struct am_violation *v, c
 
 	if (is_lock != (r->what == BY_LOCK))
 		return false;
-	am_format(name, sizeof name, "%s+%l", o->name, s->offset);
+	am_text_into(name, sizeof name, "%s+%l", o->name, s->offset);
 	return am_glob(r->pattern, o->name) || (s->offset && am_glob(r->pattern, name));
 }
 
@@ -312,10 +312,10 @@ void am_suppressions_usage(const struct am_suppressions *s, bool only_unused, am
 		if (only_unused && r->used)
 			continue;
 		if (r->used)
-			am_format(buf, sizeof buf, "%s:%u: %s: matched %l violation%s", r->file, r->line,
+			am_text_into(buf, sizeof buf, "%s:%u: %s: matched %l violation%s", r->file, r->line,
 				  r->shown, r->used, r->used == 1 ? "" : "s");
 		else
-			am_format(buf, sizeof buf, "%s:%u: %s: never matched", r->file, r->line, r->shown);
+			am_text_into(buf, sizeof buf, "%s:%u: %s: never matched", r->file, r->line, r->shown);
 		tell(ctx, buf);
 	}
 }

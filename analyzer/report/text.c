@@ -46,21 +46,21 @@ static void place_text(const struct am_place *place, char *buf, size_t size)
 	const char *call = *f->function && !strchr(f->function, '(') ? "()" : "";
 	const char *gap = *f->function ? " " : "";
 	if (*f->file)
-		am_format(buf, size, "%s%s%s%s:%u", f->function, call, gap, am_basename(f->file),
+		am_text_into(buf, size, "%s%s%s%s:%u", f->function, call, gap, am_basename(f->file),
 			  f->line);
 	else if (*f->module)
-		am_format(buf, size, "%s%s%s%s+0x%x", f->function, call, gap,
+		am_text_into(buf, size, "%s%s%s%s+0x%x", f->function, call, gap,
 			  am_basename(f->module), f->offset);
 	else
-		am_format(buf, size, "0x%x", f->offset);
+		am_text_into(buf, size, "0x%x", f->offset);
 }
 
 static void thread_text(const struct am_vthread *t, char *buf, size_t size)
 {
 	if (*t->name)
-		am_format(buf, size, "T%u \"%s\"", t->id, t->name);
+		am_text_into(buf, size, "T%u \"%s\"", t->id, t->name);
 	else
-		am_format(buf, size, "T%u%s", t->id, t->id ? "" : " (main)");
+		am_text_into(buf, size, "T%u%s", t->id, t->id ? "" : " (main)");
 }
 
 static void value_text(const struct am_vstep *s, char *buf, size_t size)
@@ -70,11 +70,11 @@ static void value_text(const struct am_vstep *s, char *buf, size_t size)
 	const uint64_t mask = sign | (sign - 1), v = s->value & mask, negated = -v & mask;
 
 	if (v & sign && negated < UINT64_C(1) << 40)
-		am_format(buf, size, " = -%l", negated);
+		am_text_into(buf, size, " = -%l", negated);
 	else if (v < UINT64_C(1) << 40)
-		am_format(buf, size, " = %l", v);
+		am_text_into(buf, size, " = %l", v);
 	else
-		am_format(buf, size, " = 0x%x", v);
+		am_text_into(buf, size, " = 0x%x", v);
 }
 
 /* "read balance = 100", "acquire lock (shared)", "begin withdraw" */
@@ -87,12 +87,12 @@ static void operation_text(const struct am_violation *v, const struct am_vstep *
 	if (s->object != AM_NO_OBJECT) {
 		name = v->object[s->object].name;
 		if (s->offset)
-			am_format(offset, sizeof offset, "+%l", s->offset);
+			am_text_into(offset, sizeof offset, "+%l", s->offset);
 	}
 	if (s->flags & AM_HAS_VALUE && s->size <= 8)
 		value_text(s, value, sizeof value);
 	const bool is_shared = s->mode == AM_SHARED && (s->kind == AM_ACQUIRE || s->kind == AM_RELEASE);
-	am_format(buf, size, "%s %s%s%s%s", am_kind_name(s->kind), name, offset, value,
+	am_text_into(buf, size, "%s %s%s%s%s", am_kind_name(s->kind), name, offset, value,
 		  is_shared ? " (shared)" : "");
 }
 
@@ -103,11 +103,11 @@ static void heading(struct page *p)
 
 	am_line_ink(&p->l, AM_INK_ALARM);
 	am_line_fill(&p->l, 2, p->rule);
-	am_format(text, sizeof text, " atommon: atomicity violation %s, %s", v->id,
+	am_text_into(text, sizeof text, " atommon: atomicity violation %s, %s", v->id,
 		  am_status_name(v->status));
 	am_line_text(&p->l, text);
 	if (*v->model) {
-		am_format(text, sizeof text, " (model %s)", v->model);
+		am_text_into(text, sizeof text, " (model %s)", v->model);
 		am_line_text(&p->l, text);
 	}
 	am_line_text(&p->l, " ");
@@ -119,7 +119,7 @@ static void heading(struct page *p)
 	am_line_to(&p->l, LABEL);
 	am_line_ink(&p->l, AM_INK_STRONG);
 	const bool happened = v->status == AM_OBSERVED || v->status == AM_CONFIRMED;
-	am_format(text, sizeof text, "Region \"%s\" %s: %s.", v->region,
+	am_text_into(text, sizeof text, "Region \"%s\" %s: %s.", v->region,
 		  happened ? "was not atomic" : "is not atomic", am_pattern_name(v->pattern));
 	am_line_text(&p->l, text);
 	am_line_ink(&p->l, AM_INK_PLAIN);
@@ -139,7 +139,7 @@ static void where(struct page *p)
 	label(p, "where");
 	place_text(v->region_place, text, sizeof text);
 	if (f && *f->file)
-		am_format(text, sizeof text, "%s%s%s:%u", f->function, *f->function ? "() " : "", f->file,
+		am_text_into(text, sizeof text, "%s%s%s:%u", f->function, *f->function ? "() " : "", f->file,
 			  f->line);
 	am_line_text(&p->l, *text ? text : "at an unknown place");
 	am_line_text(&p->l, ", in ");
@@ -147,13 +147,13 @@ static void where(struct page *p)
 	am_line_end(&p->l);
 	for (uint32_t i = 0; i < v->n_inner; i++) {
 		am_line_to(&p->l, BODY);
-		am_format(text, sizeof text, "inside it, nested: \"%s\"", v->inner[i]);
+		am_text_into(text, sizeof text, "inside it, nested: \"%s\"", v->inner[i]);
 		am_line_text(&p->l, text);
 		am_line_end(&p->l);
 	}
 	if (*v->command) {
 		am_line_to(&p->l, BODY);
-		am_format(text, sizeof text, "pid %u, %s", v->pid, v->command);
+		am_text_into(text, sizeof text, "pid %u, %s", v->pid, v->command);
 		am_line_text(&p->l, text);
 		am_line_end(&p->l);
 	}
@@ -210,7 +210,7 @@ static void lane_heads(struct page *p)
 		thread_text(&p->v->thread[p->lane_thread[k]], text, sizeof text);
 		const unsigned room = k + 1 < p->n_lanes ? p->lane[k + 1] - p->lane[k] - 1 : 30;
 		if (am_columns(text) > room)
-			am_format(text, sizeof text, "T%u", p->v->thread[p->lane_thread[k]].id);
+			am_text_into(text, sizeof text, "T%u", p->v->thread[p->lane_thread[k]].id);
 		am_line_to(&p->l, p->lane[k]);
 		am_line_ink(&p->l, AM_INK_STRONG);
 		am_line_text(&p->l, text);
@@ -232,7 +232,7 @@ static void step_line(struct page *p, const struct am_vstep *s)
 	char text[TEXT];
 	unsigned k = 0;
 
-	am_format(text, sizeof text, "%u", s->number);
+	am_text_into(text, sizeof text, "%u", s->number);
 	am_line_to(l, 7 - am_columns(text));
 	am_line_text(l, text);
 	am_line_to(l, BODY);
@@ -248,7 +248,7 @@ static void step_line(struct page *p, const struct am_vstep *s)
 	am_line_fill(l, l->column + 1, is_cycle ? p->mark : " ");
 	am_line_text(l, " ");
 	if (!p->n_lanes) {
-		am_format(text, sizeof text, "T%u ", p->v->thread[s->thread].id);
+		am_text_into(text, sizeof text, "T%u ", p->v->thread[s->thread].id);
 		am_line_text(l, text);
 	}
 	/* The operation may not run into the place. */
@@ -284,13 +284,13 @@ static void stacks(struct page *p)
 		if (s->role != AM_ROLE_CYCLE || s->place->shown + 1 >= s->place->n_frames)
 			continue;
 		char text[TEXT * 4];
-		size_t n = am_format(text, sizeof text, "%u", s->number);
+		size_t n = am_text_into(text, sizeof text, "%u", s->number);
 		for (uint32_t f = s->place->shown; f < s->place->n_frames && f < s->place->shown + 5; f++) {
 			const struct am_place one = {.n_frames = 1, .frame = &s->place->frame[f]};
 			char frame[TEXT];
 			place_text(&one, frame, sizeof frame);
 			if (n + strlen(frame) + 8 < sizeof text)
-				n += am_format(text + n, sizeof text - n, " %s %s",
+				n += am_text_into(text + n, sizeof text - n, " %s %s",
 					       f == s->place->shown ? "" : p->caller, frame);
 		}
 		label(p, is_first ? "stacks" : "");
@@ -308,14 +308,14 @@ static void why(struct page *p)
 
 	for (uint32_t i = 0; i < v->n_edges; i++) {
 		label(p, i ? "" : "why");
-		am_format(text, sizeof text, "%u %s %u", v->edge[i].from, p->arrow, v->edge[i].to);
+		am_text_into(text, sizeof text, "%u %s %u", v->edge[i].from, p->arrow, v->edge[i].to);
 		am_line_text(&p->l, text);
 		am_line_to(&p->l, BODY + 8);
 		am_line_wrap(&p->l, v->edge[i].why);
 	}
 	if (v->omitted) {
 		am_line_to(&p->l, BODY);
-		am_format(text, sizeof text, "(%u or more links of the cycle are not told)", v->omitted);
+		am_text_into(text, sizeof text, "(%u or more links of the cycle are not told)", v->omitted);
 		am_line_wrap(&p->l, text);
 	}
 	am_line_to(&p->l, BODY);
@@ -339,25 +339,25 @@ static void object_line(struct page *p, const struct am_vobject *o, unsigned col
 	am_line_to(&p->l, column);
 	am_line_text(&p->l, " ");
 	if (*kind)
-		n = am_format(text, sizeof text, "%s, ", kind);
+		n = am_text_into(text, sizeof text, "%s, ", kind);
 	if (o->thread < p->v->n_threads)
-		am_format(by, sizeof by, " by T%u", p->v->thread[o->thread].id);
+		am_text_into(by, sizeof by, " by T%u", p->v->thread[o->thread].id);
 	if (o->place && o->place->n_frames)
 		place_text(o->place, place, sizeof place);
 	switch (o->storage) {
 	case AM_AT_GLOBAL:
-		n += am_format(text + n, sizeof text - n, "global in %s", am_basename(o->module));
+		n += am_text_into(text + n, sizeof text - n, "global in %s", am_basename(o->module));
 		break;
 	case AM_AT_HEAP:
-		n += am_format(text + n, sizeof text - n, "heap at 0x%x", o->address);
+		n += am_text_into(text + n, sizeof text - n, "heap at 0x%x", o->address);
 		break;
 	default:
-		n += am_format(text + n, sizeof text - n, "at 0x%x", o->address);
+		n += am_text_into(text + n, sizeof text - n, "at 0x%x", o->address);
 	}
 	if (o->size)
-		n += am_format(text + n, sizeof text - n, ", %l byte%s", o->size, o->size == 1 ? "" : "s");
+		n += am_text_into(text + n, sizeof text - n, ", %l byte%s", o->size, o->size == 1 ? "" : "s");
 	if (*place)
-		am_format(text + n, sizeof text - n, ", %s%s at %s",
+		am_text_into(text + n, sizeof text - n, ", %s%s at %s",
 			  o->storage == AM_AT_HEAP ? "allocated" : "initialised", by, place);
 	am_line_wrap(&p->l, text);
 }
@@ -383,7 +383,7 @@ static void cast(struct page *p)
 		am_line_text(&p->l, text);
 		if (t->place && t->place->n_frames) {
 			if (t->parent != UINT32_MAX) {
-				am_format(text, sizeof text, ", created by T%u at ", t->parent);
+				am_text_into(text, sizeof text, ", created by T%u at ", t->parent);
 				am_line_text(&p->l, text);
 			} else
 				am_line_text(&p->l, ", created at ");
@@ -413,7 +413,7 @@ static void advice(struct page *p)
 	if (v->count > 1) {
 		char text[TEXT];
 		label(p, "seen");
-		am_format(text, sizeof text, "%l times", v->count);
+		am_text_into(text, sizeof text, "%l times", v->count);
 		am_line_text(&p->l, text);
 		am_line_end(&p->l);
 	}

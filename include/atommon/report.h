@@ -88,7 +88,8 @@ void am_suppressions_usage(const struct am_suppressions *s, bool only_unused, am
 enum am_report_format { AM_REPORT_TEXT, AM_REPORT_JSON, AM_REPORT_SARIF };
 
 struct am_reporter_config {
-	const struct am_tables *tables; /* read at each cycle; may grow between calls */
+	const struct am_tables *tables;	/* read at each cycle; may grow between calls */
+	void (*refresh)(void *ctx); /* bring them up to date, with out.ctx; may be NULL */
 	struct am_symbolizer symbolizer;
 	struct am_suppressions *suppressions; /* may be NULL */
 	enum am_report_format format;	      /* SARIF: am_reporter_finish closes the document */
