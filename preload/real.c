@@ -51,6 +51,20 @@ void am_real_resolve(void)
 	dlerror();
 }
 
+void *am_real_of_cxx(const char *symbol)
+{
+	void *p = next(symbol, NULL);
+
+	if (!p && am_real.dlopen) {
+		/* Pinned: what we found there must not go. */
+		void *lib = am_real.dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		p = lib ? dlsym(lib, symbol) : NULL;
+		if (!p)
+			dlerror(); /* nobody asked for our message */
+	}
+	return p && !am_real_is_own(p) ? p : NULL;
+}
+
 const void *am_real_eh_index(const void *pc)
 {
 	struct dl_find_object o;

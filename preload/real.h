@@ -33,6 +33,10 @@ extern struct am_reals am_real;
 
 void am_real_resolve(void);
 
+/* A function of the C++ runtime, which may have come late and out of the global scope; NULL if it is
+ * not there. Takes the loader's lock. */
+void *am_real_of_cxx(const char *symbol);
+
 /* Is this address in libatommon.so itself? */
 bool am_real_is_own(const void *p);
 

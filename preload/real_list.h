@@ -83,10 +83,9 @@
 	X(int, cnd_broadcast, (cnd_t *))                                                           \
 	X(int, cnd_wait, (cnd_t *, mtx_t *))                                                       \
 	X(int, cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))                         \
+	X(void *, dlopen, (const char *, int))                                                     \
 	X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                      \
-	X(int, thrd_join, (thrd_t, int *))                                                         \
-	X(int, thrd_detach, (thrd_t))                                                              \
-	X(void, thrd_exit, (int))
+	X(int, thrd_join, (thrd_t, int *))
 
 /* Functions with two versions in libc: X(field, symbol, version, type, params). */
 #define AM_REALS_VERSIONED(X)                                                                      \

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Real programs under the preload: the same result, how many events, how much slower. Programs that are not
+# installed are left out (scripts/setup --bench installs them). Prints a table.
+# usage: tests/bench/realprogs.sh BUILD_DIR
+#   REALPROGS_MB (100): size of the compressors' input; other loads go with it. REALPROGS_RUNS (3): runs of each kind, interleaved;
+#   the table gives medians of CPU time. REALPROGS: a pattern that selects programs.
+set -u
+B=$(realpath "$1")
+LIB=$B/lib/libatommon.so
+MB=${REALPROGS_MB:-100}
+RUNS=${REALPROGS_RUNS:-3}
+W=$(mktemp -d)
+trap 'rm -rf "$W"' EXIT
+cd "$W" || exit 1
+bad=0
+
+# Ways to run: native, with the preload recording, with the preload checking lock regions.
+env_of() {
+	case $1 in
+	native) ;;
+	record) echo "LD_PRELOAD=$LIB ATOMMON_MODE=record ATOMMON_TRACE=$W/trace.%e.%p.%n.atm ATOMMON_TRACE_MAX=8G" ;;
+	check) echo "LD_PRELOAD=$LIB ATOMMON_MODE=check ATOMMON_ATOMIC=sections ATOMMON_LOG=none" ;;
+	esac
+}
+
+# The programs. Each function runs one with the environment words in "$@", and leaves its result in
+# ./result and its CPU seconds in ./cpu.
+run_timed() { # run_timed OUTPUT COMMAND...: result = what it printed and its status
+	local out=$1 status
+	shift
+	TIMEFORMAT='%U %S'
+	{ time "$@" >"$out" 2>err; } 2>cpu.raw
+	status=$?
+	awk '{ print $1 + $2 }' cpu.raw >cpu
+	return $status
+}
+
+input() {
+	[ -f input ] || seq 1 $((MB * 200000)) | head -c $((MB * 1000000)) >input
+}
+
+prog_pigz() {
+	input
+	run_timed out env "$@" pigz -p 2 -c input
+	echo "status $?" "$(gzip -dc <out | md5sum)" >result
+}
+
+prog_pbzip2() {
+	input
+	run_timed out env "$@" pbzip2 -p2 -q -c input
+	echo "status $?" "$(md5sum <out)" >result
+}
+
+prog_xz() {
+	input
+	head -c 20000000 input >part
+	run_timed out env "$@" xz -T2 -1 -k -c part
+	echo "status $?" "$(xz -dc <out | md5sum)" >result
+}
+
+prog_zstd() {
+	input
+	run_timed out env "$@" zstd -T2 -q -c input
+	echo "status $?" "$(zstd -dc <out | md5sum)" >result
+}
+
+prog_stress-ng() { # the semaphore stressor counts no operations: it goes by the clock
+	run_timed out env "$@" stress-ng --pthread 2 --pthread-ops $((MB * 40)) --mutex 2 --mutex-ops $((MB * 2000)) \
+		--temp-path "$W" -q
+	echo "status $?" >result
+	env "$@" stress-ng --sem 2 -t 1 --temp-path "$W" -q
+	echo "status $?" >>result
+}
+
+prog_z3() { # C++, std::thread: a pigeonhole puzzle in cubes
+	if [ ! -f puzzle.smt2 ]; then
+		awk -v MB=$MB 'BEGIN { n = 6 + (MB >= 100)
+			for (p = 0; p <= n; p++) for (h = 0; h < n; h++) printf "(declare-const x%d_%d Bool)\n", p, h
+			for (p = 0; p <= n; p++) { printf "(assert (or"; for (h = 0; h < n; h++) printf " x%d_%d", p, h
+				print "))" }
+			for (h = 0; h < n; h++) for (p = 0; p <= n; p++) for (q = p + 1; q <= n; q++)
+				printf "(assert (not (and x%d_%d x%d_%d)))\n", p, h, q, h
+			print "(check-sat)" }' >puzzle.smt2
+	fi
+	run_timed out env "$@" z3 parallel.enable=true parallel.threads.max=2 puzzle.smt2
+	echo "status $?" "$(cat out)" >result
+}
+
+prog_c++() {
+	run_timed out env "$@" "$B/tests/prog/g_cxx"
+	echo "status $?" "$(md5sum <out)" >result
+}
+
+prog_python3() {
+	cat >threads.py <<-'END'
+		import threading, queue, hashlib, sys
+		count = int(sys.argv[1])
+		q, done = queue.Queue(50), queue.Queue()
+		def work():
+		    while (n := q.get()) is not None:
+		        done.put(int(hashlib.sha256(b'%d' % n).hexdigest()[:8], 16))
+		ts = [threading.Thread(target=work) for _ in range(4)]
+		for t in ts: t.start()
+		for n in range(count): q.put(n)
+		for t in ts: q.put(None)
+		for t in ts: t.join()
+		print(sum(done.get() for _ in range(count)))
+	END
+	local python=/usr/bin/python3
+	[ -x $python ] || python=$(command -v python3)
+	run_timed out env "$@" "$python" threads.py $((MB * 600))
+	echo "status $?" "$(cat out)" >result
+}
+
+# Servers: the load comes from outside; CPU time is the server's own, read before it ends.
+cpu_of() { # cpu_of PID
+	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"
+}
+wait_port() {
+	for _ in $(seq 200); do
+		(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0
+		read -rt 0.05 <> <(:)
+	done
+	return 1
+}
+
+prog_memcached() {
+	local port=31211 pid
+	env "$@" memcached -u nobody -l 127.0.0.1 -p $port -t 2 -m 64 2>err &
+	pid=$!
+	wait_port $port
+	"$B/tests/prog/kvload" $port 4 $((MB * 4000)) >out
+	echo "client $?" "$(cat out)" >result
+	cpu_of $pid >cpu
+	kill -TERM $pid
+	wait $pid
+	echo "status $?" >>result
+}
+
+prog_redis-server() {
+	local port=31379 pid
+	env "$@" redis-server --port $port --bind 127.0.0.1 --save '' --io-threads 3 --io-threads-do-reads yes \
+		--daemonize no >log 2>err &
+	pid=$!
+	wait_port $port
+	redis-benchmark -p $port -q -n $((MB * 1000)) -c 20 -P 16 -t set,get,incr,lpush >out 2>&1
+	echo "client $?" "$(redis-cli -p $port dbsize)" "$(redis-cli -p $port get counter:__rand_int__)" \
+		"$(redis-cli -p $port llen mylist)" >result
+	cpu_of $pid >cpu
+	redis-cli -p $port shutdown nosave >/dev/null 2>&1
+	wait $pid
+	echo "status $?" >>result
+}
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+printf '%-14s %-7s %10s %9s %9s %7s %9s %7s\n' program result events native record ratio check ratio
+for name in pigz pbzip2 xz zstd memcached redis-server stress-ng z3 c++ python3; do
+	[[ $name =~ ${REALPROGS:-.} ]] || continue
+	case $name in c++) ;; *) command -v "$name" >/dev/null || continue ;; esac
+	rm -f ./*.times ./*.result
+	same=same
+	events=-
+	for run in $(seq "$RUNS"); do
+		for way in native record check; do
+			rm -f trace.*
+			read -ra words <<<"$(env_of $way)"
+			"prog_$name" "${words[@]}"
+			cat cpu >>"$way.times"
+			[ "$run$way" = 1native ] && cp result native.result
+			cmp -s native.result result || {
+				same=DIFFERS
+				bad=1
+				echo "# $name, $way: $(tr '\n' ' ' <result) instead of $(tr '\n' ' ' <native.result)" >&2
+			}
+			if [ $way = record ]; then
+				events=$("$B/tests/property/stress" legal trace.*.atm 2>&1 |
+					awk '{ n += $2 } /NOT LEGAL/ { print > "/dev/stderr" } END { print n }')
+			fi
+		done
+	done
+	awk -v name="$name" -v same=$same -v events="$events" -v n="$(median <native.times)" \
+		-v r="$(median <record.times)" -v c="$(median <check.times)" 'BEGIN {
+		printf "%-14s %-7s %10s %8.2fs %8.2fs %7.2f %8.2fs %7.2f\n", name, same, events, n, r, r / (n ? n : 1),
+			c, c / (n ? n : 1) }'
+done
+exit $bad
