@@ -20,6 +20,8 @@ static uint32_t store(struct am_locksets *locks, const list *open)
 static void take(struct am_locksets *locks, list *open, const struct am_run_event *r, uint32_t object,
 		 bool shared)
 {
+	if (object == AM_NONE)
+		return;
 	*vec_push(open) = locks->section.n;
 	*vec_push(&locks->section) =
 		(struct am_section){.thread = r->thread,

@@ -117,7 +117,7 @@ bool am_machine_enabled(const struct am_machine *m, uint32_t event)
 	case AM_ACQUIRE:
 		return lock_is_free(m, r->object, raw->mode == AM_SHARED);
 	case AM_WAKE:
-		if (!lock_is_free(m, r->mutex, false))
+		if (r->mutex != AM_NONE && !lock_is_free(m, r->mutex, false))
 			return false;
 		if (raw->flags & (AM_TIMED_OUT | AM_CANCELLED))
 			return true;
@@ -176,10 +176,12 @@ static void synchronise(struct am_machine *m, const struct am_run_event *r, cons
 			set(m, &m->readers[r->object], m->readers[r->object] - 1);
 		break;
 	case AM_WAIT:
-		set(m, &m->owner[r->mutex], 0);
+		if (r->mutex != AM_NONE)
+			set(m, &m->owner[r->mutex], 0);
 		break;
 	case AM_WAKE:
-		set(m, &m->owner[r->mutex], r->thread + 1);
+		if (r->mutex != AM_NONE)
+			set(m, &m->owner[r->mutex], r->thread + 1);
 		break;
 	case AM_POST:
 		set(m, &m->count[r->object], m->count[r->object] + 1);

@@ -222,7 +222,7 @@ static void cells_from_locks(struct am_run *run)
 	for (uint32_t e = 0; e < run->event.n; e++) {
 		const uint8_t kind = run->raw.at[e].kind;
 		struct am_run_event *r = &run->event.at[e];
-		if (kind != AM_ACQUIRE && kind != AM_WAKE)
+		if (kind != AM_ACQUIRE && (kind != AM_WAKE || r->mutex == AM_NONE))
 			continue;
 		const bool is_shared = kind == AM_ACQUIRE && run->raw.at[e].mode == AM_SHARED;
 		r->cell = kind == AM_WAKE ? r->mutex : r->object;
@@ -288,6 +288,12 @@ static bool has_object(uint8_t kind)
 	return (kind >= AM_ACQUIRE && kind <= AM_ONCE_END) || kind == AM_INIT || kind == AM_DESTROY;
 }
 
+/* A wait on a recursive mutex held more than once keeps it (aux 0). */
+static bool releases_mutex(const struct am_event *raw)
+{
+	return (raw->kind == AM_WAIT || raw->kind == AM_WAKE) && raw->aux;
+}
+
 /* One id per address and lifetime: init makes a new object. */
 static void number_objects(struct am_run *run)
 {
@@ -299,7 +305,7 @@ static void number_objects(struct am_run *run)
 		const struct am_event *raw = &run->raw.at[e];
 		if (has_object(raw->kind))
 			addresses[m++] = raw->object;
-		if (raw->kind == AM_WAIT || raw->kind == AM_WAKE)
+		if (releases_mutex(raw))
 			addresses[m++] = raw->aux;
 	}
 	m = sort_unique(addresses, m);
@@ -319,7 +325,7 @@ static void number_objects(struct am_run *run)
 				.initial = raw->kind == AM_INIT ? (uint32_t)raw->aux : AM_NONE};
 		}
 		r->object = *id;
-		if (raw->kind == AM_WAIT || raw->kind == AM_WAKE) {
+		if (releases_mutex(raw)) {
 			id = &now[find_u64(addresses, m, raw->aux)];
 			if (*id == AM_NONE) {
 				*id = run->object.n;
@@ -420,6 +426,8 @@ static void find_peers(struct am_run *run)
 			if (last < e)
 				r->peer = last;
 		} else if (raw->kind == AM_ONCE_END) {
+			if (raw->mode == AM_ONCE_ABANDONED)
+				continue;
 			if (done[r->object] == AM_NONE)
 				done[r->object] = e;
 			else
