@@ -5,6 +5,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "run.h"
 
+#include "atommon/expr.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +27,10 @@ void am_run_add(struct am_run *run, const struct am_event *event)
 
 void am_run_free(struct am_run *run)
 {
-	for (uint32_t t = 0; t < run->n_threads; t++)
+	for (uint32_t t = 0; t < run->n_threads; t++) {
 		free(run->thread[t].event);
+		free(run->thread[t].node.at);
+	}
 	free(run->raw.at);
 	free(run->event.at);
 	free(run->region.at);
@@ -437,6 +441,50 @@ static void find_peers(struct am_run *run)
 	free(done);
 }
 
+/* ---- expressions ---------------------------------------------------------------------------- */
+
+static void set_node(struct am_run_thread *thread, uint32_t id, unsigned width, uint64_t value)
+{
+	if (!id || id > thread->node.n + 1000000)
+		return; /* a node that skips a million others is no node */
+	while (thread->node.n <= id)
+		vec_push(&thread->node);
+	thread->node.at[id] = (struct am_run_node){value, (uint8_t)width};
+}
+
+static struct am_run_node node_of(const struct am_run_thread *thread, uint64_t id)
+{
+	return id < thread->node.n ? thread->node.at[id] : (struct am_run_node){0, 1};
+}
+
+/* Every node of every thread with the value it had (see expr.h). */
+static void evaluate_nodes(struct am_run *run)
+{
+	for (uint32_t e = 0; e < run->event.n; e++) {
+		const struct am_event *raw = &run->raw.at[e];
+		struct am_run_thread *thread = &run->thread[run->event.at[e].thread];
+		if ((raw->kind == AM_READ || raw->kind == AM_UPDATE) && raw->expr)
+			set_node(thread, raw->expr, raw->size >= 8 ? 64 : 8 * raw->size, raw->value);
+		if (raw->kind != AM_EXPR)
+			continue;
+		const enum am_op op = (enum am_op)(raw->object & 0xff);
+		const unsigned width = (raw->object >> 8 & 0xff) ? raw->object >> 8 & 0xff : 64;
+		if (op == AM_OP_CONST) {
+			set_node(thread, raw->expr, width, raw->value);
+			continue;
+		}
+		if (op == AM_OP_NONE || op == AM_OP_READ || op >= AM_OP_COUNT || width > 64)
+			continue;
+		const struct am_run_node a = node_of(thread, (uint32_t)raw->value);
+		const struct am_run_node b = node_of(thread, raw->value >> 32);
+		const struct am_run_node c = node_of(thread, raw->object >> 16 & UINT32_MAX);
+		const uint64_t second = op == AM_OP_EXTRACT ? raw->value >> 32 : b.value;
+		const unsigned operand = op == AM_OP_CONCAT ? b.width : a.width;
+		set_node(thread, raw->expr, width,
+			 am_op_eval(op, width, operand, a.value, second, c.value));
+	}
+}
+
 /* ---- regions -------------------------------------------------------------------------------- */
 
 static void find_regions(struct am_run *run)
@@ -484,5 +532,6 @@ void am_run_finish(struct am_run *run)
 	find_shared(run);
 	find_couples(run);
 	find_peers(run);
+	evaluate_nodes(run);
 	find_regions(run);
 }

@@ -36,10 +36,17 @@ struct am_run_region {
 	bool is_open;	      /* the run ended inside */
 };
 
+/* An expression node of a thread: what it evaluated to in the recorded run. */
+struct am_run_node {
+	uint64_t value;
+	uint8_t width;
+};
+
 struct am_run_thread {
-	uint32_t id;	  /* in the trace */
-	uint32_t *event;  /* event[eid - 1] */
+	uint32_t id;	 /* in the trace */
+	uint32_t *event; /* event[eid - 1] */
 	uint32_t n;
+	VEC(struct am_run_node) node; /* [0] is not used */
 };
 
 struct am_run_object {
