@@ -50,6 +50,16 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+const char *am_first_getenv(const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (char **e = first_env ? first_env : environ; e && *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
 /* Settings, and whether this program is meant. */
 static bool read_settings(void)
 {

@@ -14,6 +14,9 @@
 extern struct am_options am_opt;
 extern char am_program[256]; /* name of the program, for ATOMMON_ONLY and %e */
 
+/* getenv of the environment the program was started with: libc's is not there yet in our init. */
+const char *am_first_getenv(const char *name);
+
 /* Arrange for thread-end when this thread ends. */
 void am_thread_arm(void);
 /* The thread that initialises. */

@@ -35,8 +35,7 @@ static bool starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Annotation macros, C++ wrappers and libc's own callers are not where the programmer's mistake is. */
-static bool is_wrapper(const struct am_frame *f)
+bool am_frame_is_wrapper(const struct am_frame *f)
 {
 	static const char *const functions[] = {"std::",	"__gthread_", "__gnu_cxx::",
 						"operator new", "atommon_",   "__atommon_"};
@@ -117,7 +116,7 @@ static const struct am_place *make(struct am_places *p, const struct am_site *si
 	memcpy(copy, frames, n * sizeof *copy);
 	place->n_frames = n;
 	place->frame = copy;
-	while (place->shown < n && is_wrapper(&copy[place->shown]))
+	while (place->shown < n && am_frame_is_wrapper(&copy[place->shown]))
 		place->shown++;
 	if (place->shown == n)
 		place->shown = 0;

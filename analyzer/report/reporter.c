@@ -241,6 +241,11 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
 	return true;
 }
 
+const struct am_violation *am_reporter_last(const struct am_reporter *r)
+{
+	return &r->violation;
+}
+
 /* What came again, in one block: text lines, or JSON objects of type "repeats". */
 static void tell_repeats(struct am_reporter *r)
 {

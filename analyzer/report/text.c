@@ -274,25 +274,34 @@ static void steps(struct page *p)
 	am_line_end(&p->l);
 }
 
-/* Callers of the cycle's steps, where the stacks were kept. */
+/* "3  read_it() a.c:1 <- work() a.c:9": the callers of a step, those that are the program's own. */
+static unsigned callers(struct page *p, const struct am_vstep *s, char *text, size_t size)
+{
+	size_t n = am_text_into(text, size, "%u", s->number);
+	unsigned shown = 0;
+
+	for (uint32_t f = s->place->shown; f < s->place->n_frames && shown < 6; f++) {
+		const struct am_place one = {.n_frames = 1, .frame = &s->place->frame[f]};
+		char frame[TEXT];
+		if (f != s->place->shown && am_frame_is_wrapper(one.frame))
+			continue;
+		place_text(&one, frame, sizeof frame);
+		if (n + strlen(frame) + 8 < size)
+			n += am_text_into(text + n, size - n, " %s %s", shown ? p->caller : "", frame);
+		shown++;
+	}
+	return shown;
+}
+
 static void stacks(struct page *p)
 {
 	bool is_first = true;
 
 	for (uint32_t i = 0; i < p->v->n_steps; i++) {
-		const struct am_vstep *s = &p->v->step[i];
-		if (s->role != AM_ROLE_CYCLE || s->place->shown + 1 >= s->place->n_frames)
-			continue;
 		char text[TEXT * 4];
-		size_t n = am_text_into(text, sizeof text, "%u", s->number);
-		for (uint32_t f = s->place->shown; f < s->place->n_frames && f < s->place->shown + 5; f++) {
-			const struct am_place one = {.n_frames = 1, .frame = &s->place->frame[f]};
-			char frame[TEXT];
-			place_text(&one, frame, sizeof frame);
-			if (n + strlen(frame) + 8 < sizeof text)
-				n += am_text_into(text + n, sizeof text - n, " %s %s",
-					       f == s->place->shown ? "" : p->caller, frame);
-		}
+		if (p->v->step[i].role != AM_ROLE_CYCLE ||
+		    callers(p, &p->v->step[i], text, sizeof text) < 2)
+			continue;
 		label(p, is_first ? "stacks" : "");
 		am_line_wrap(&p->l, text);
 		is_first = false;

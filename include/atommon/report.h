@@ -126,10 +126,14 @@ struct am_witness {
 	enum am_status status;
 };
 
-/* Returns true when it was new, neither suppressed nor a repeat. `witness` is NULL for a cycle that
- * happened. `told` (may be NULL) gets the violation, valid until the next call. */
+/*
+ * Returns true when it was new, neither suppressed nor a repeat. `witness` is NULL for a cycle that
+ * happened. `told` (may be NULL) gets the violation, valid until the next call; asking for it makes
+ * repeats as costly as new ones, so ask am_reporter_last after true instead.
+ */
 bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
 		       const struct am_witness *witness, const struct am_violation **told);
+const struct am_violation *am_reporter_last(const struct am_reporter *r);
 /* End: closes a SARIF document; tells how often each repeated report came. */
 void am_reporter_finish(struct am_reporter *r);
 void am_reporter_stats(const struct am_reporter *r, struct am_reporter_stats *stats);

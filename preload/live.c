@@ -1,0 +1,226 @@
+/*
+ * The live checker: merged events in, reports out. Runs in the consumer (the drain thread, mostly);
+ * hooks never come here. Nothing is printed when nothing is found.
+ *
+ *   merged event -> summarised graph -> cycle -> reporter -> log
+ *               `-> full graph, with ATOMMON_VERIFY: both must say the same
+ *
+ * At the memory ceiling each stage degrades by itself; when the checker cannot even start, the
+ * program goes on unwatched and one line says so.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "atommon/mem.h"
+#include "preload/area.h"
+#include "preload/live.h"
+#include "preload/msg.h"
+#include "preload/output.h"
+#include "preload/path.h"
+#include "preload/runtime.h"
+#include "preload/sink.h"
+#include "preload/statuspage.h"
+#include "preload/symbolizer.h"
+
+static struct {
+	struct am_mem *mem;
+	struct am_mem twin_mem;
+	struct am_checker *checker;
+	struct am_fullgraph *twin;
+	struct am_reporter *reporter;
+	struct am_suppressions *suppressions;
+	struct am_tables tables; /* what the reporter sees; refreshed when it needs it */
+	char next[700];
+	uint64_t events, threads;
+	bool fast_found, twin_found; /* on this event */
+	struct am_live_totals told;  /* already added to the status page */
+} live;
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void refresh(void *ctx)
+{
+	(void)ctx;
+	live.tables = *am_live_tables();
+}
+
+static void on_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	(void)ctx;
+	live.fast_found = true;
+	if (!am_reporter_cycle(live.reporter, cycle, NULL, NULL))
+		return;
+	am_statuspage_add(&am_statuspage()->violations, 1);
+	am_live_react(am_reporter_last(live.reporter));
+}
+
+static void on_twin_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	(void)ctx;
+	(void)cycle;
+	live.twin_found = true;
+}
+
+/* Both must find the first violation at the same event. From then on they may differ: one has told
+ * the cycle and goes on, the other keeps it for ever. */
+static void verify(const struct am_event *event)
+{
+	struct am_checker_stats st;
+	char line[200];
+
+	am_fullgraph_event(live.twin, event);
+	am_fullgraph_stats(live.twin, &st);
+	const bool is_over = live.fast_found || live.twin_found || st.forgotten;
+	if (live.fast_found != live.twin_found && !st.forgotten) {
+		am_statuspage_add(&am_statuspage()->disagreements, 1);
+		am_format(line, sizeof line,
+			  "ATOMMON_VERIFY: the checkers disagree at event %u of thread %u: the fast one says %s, "
+			  "the full graph %s; please report this",
+			  event->index, (uint64_t)event->thread, live.fast_found ? "violation" : "none",
+			  live.twin_found ? "violation" : "none");
+		am_output_line(line);
+	}
+	if (is_over) {
+		am_fullgraph_free(live.twin);
+		live.twin = NULL;
+		am_mem_destroy(&live.twin_mem);
+	}
+}
+
+static void check(const struct am_event *event)
+{
+	live.fast_found = live.twin_found = false;
+	am_checker_event(live.checker, event);
+	if (live.twin)
+		verify(event);
+}
+
+void am_live_event(void *ctx, const struct am_event *event)
+{
+	(void)ctx;
+	live.events++;
+	live.threads += event->kind == AM_THREAD_BEGIN;
+	check(event);
+	am_reporter_event(live.reporter, event); /* after: a free is told with its block still known */
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool open_log(void)
+{
+	char path[1024];
+	const char *log = am_opt.log;
+
+	if (strcmp(log, "stderr") != 0 && strcmp(log, "none") != 0) {
+		if (!am_path_expand(path, sizeof path, log, 0)) {
+			am_say("ATOMMON_LOG='%s': the name is too long; reports go to stderr", log);
+			log = "stderr";
+		} else
+			log = path;
+	}
+	am_output_init(log, live.mem);
+	return true;
+}
+
+static bool open_reporter(void)
+{
+	struct am_reporter_config config = {
+		.tables = &live.tables,
+		.refresh = refresh,
+		.symbolizer = am_symbolizer_get(),
+		.suppressions = live.suppressions,
+		.format = am_opt.format == AM_FORMAT_JSON ? AM_REPORT_JSON : AM_REPORT_TEXT,
+		.style = am_output_style(),
+		.out = {am_output_write, NULL},
+		.flush = am_output_flush,
+		.max_reports = am_opt.max_reports,
+		.status = AM_OBSERVED,
+		.model = "",
+		.next = live.next,
+	};
+
+	if (am_opt.mode == AM_MODE_BOTH && am_area.file->trace[0]) {
+		am_format(live.next, sizeof live.next, "atommon-predict %s", am_area.file->trace);
+		am_statuspage_trace(am_area.file->trace);
+	}
+	live.reporter = am_reporter_new(&config, live.mem);
+	return live.reporter != NULL;
+}
+
+static bool open_checkers(void)
+{
+	struct am_checker_config config = {.conflicts = (enum am_conflicts)am_opt.conflicts,
+					   .on_cycle = on_cycle};
+
+	live.checker = am_checker_new(&config, live.mem);
+	if (!live.checker)
+		return false;
+	if (am_opt.verify) {
+		config.on_cycle = on_twin_cycle;
+		am_mem_init(&live.twin_mem, am_opt.mem_max);
+		live.twin = am_fullgraph_new(&config, &live.twin_mem);
+		if (!live.twin)
+			am_output_line("ATOMMON_VERIFY: no memory for the full graph; going on without");
+	}
+	return true;
+}
+
+bool am_live_open(struct am_mem *mem)
+{
+	memset(&live, 0, sizeof live);
+	live.mem = mem;
+	am_symbolizer_stop(); /* of the parent, after a fork */
+	am_symbolizer_init(am_first_getenv("ATOMMON_SYMBOLIZER"));
+	open_log();
+	am_live_settings();
+	live.suppressions = am_live_suppressions(mem);
+	if (!open_checkers() || !open_reporter())
+		return false;
+	__atomic_add_fetch(&am_statuspage()->checked, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Counters since the last time, for the launcher. */
+static void publish(void)
+{
+	struct am_statuspage *page = am_statuspage();
+	struct am_live_totals t = {.events = live.events, .threads = live.threads};
+
+	am_checker_stats(live.checker, &t.checker);
+	am_reporter_stats(live.reporter, &t.reporter);
+	t.memory = live.mem->peak;
+	am_statuspage_add(&page->events, t.events - live.told.events);
+	am_statuspage_add(&page->threads, t.threads - live.told.threads);
+	am_statuspage_add(&page->regions, t.checker.regions - live.told.checker.regions);
+	am_statuspage_add(&page->lost, t.checker.lost - live.told.checker.lost);
+	am_statuspage_add(&page->repeats, t.reporter.repeats - live.told.reporter.repeats);
+	am_statuspage_add(&page->suppressed, t.reporter.suppressed - live.told.reporter.suppressed);
+	live.told = t;
+}
+
+void am_live_pass(void)
+{
+	if (live.reporter)
+		publish();
+}
+
+static void name_unused(void *ctx, const char *message)
+{
+	(void)ctx;
+	am_output_line(message);
+}
+
+int am_live_close(void)
+{
+	if (!live.reporter)
+		return -1;
+	publish();
+	am_reporter_finish(live.reporter);
+	if (am_opt.verbose >= 1) {
+		am_live_summary(&live.told);
+		if (live.suppressions)
+			am_suppressions_usage(live.suppressions, am_opt.verbose < 2, name_unused, NULL);
+	}
+	am_symbolizer_stop();
+	return am_opt.exitcode && live.told.reporter.distinct ? (int)am_opt.exitcode : -1;
+}

@@ -1,0 +1,222 @@
+/*
+ * Writing reports into somebody else's world. Consumer only (and before main).
+ *
+ * 1. No descriptor is held open: a log file is opened for each report, standard error is the host's
+ *    descriptor 2, borrowed for the moment.
+ * 2. A host that closed descriptor 2 may use the number for its own data. If 2 is no longer what it
+ *    was at start, a report goes there only if it still looks like a log.
+ * 3. Reports of several processes do not mix: each is one writev, under a lock on the library's own
+ *    file, which all of them share. The lock is a courtesy: it is waited for, but not for long.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "atommon/mem.h"
+#include "preload/log.h"
+#include "preload/runtime.h"
+#include "preload/symbolizer.h"
+
+enum { LOCK_TRIES = 200, LOCK_WAIT_NS = 2000000, WRITE_WAIT_MS = 2000, FIRST_BYTES = 16 * 1024 };
+
+static struct {
+	enum { TO_STDERR, TO_FILE, TO_NOWHERE } to;
+	char path[1024];
+	struct am_style style;
+	bool has_stderr;
+	dev_t dev; /* of descriptor 2 at start */
+	ino_t ino;
+	struct am_mem *mem;
+	char *buf;
+	size_t n, cap;
+} output;
+
+static bool is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *v = am_first_getenv(names[i]);
+		if (v && *v)
+			return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+	}
+	return false;
+}
+
+void am_output_init(const char *log, struct am_mem *mem)
+{
+	const int saved = errno;
+	const char *no_colour = am_first_getenv("NO_COLOR"), *term = am_first_getenv("TERM");
+	struct stat st;
+	struct winsize size;
+
+	memset(&output, 0, sizeof output);
+	output.mem = mem;
+	output.style.ascii = !is_utf8();
+	output.to = strcmp(log, "none") == 0 ? TO_NOWHERE : strcmp(log, "stderr") == 0 ? TO_STDERR : TO_FILE;
+	if (output.to == TO_FILE && strlen(log) < sizeof output.path)
+		strcpy(output.path, log);
+	if (fstat(2, &st) == 0) {
+		output.has_stderr = true;
+		output.dev = st.st_dev;
+		output.ino = st.st_ino;
+	}
+	if (output.to == TO_STDERR && output.has_stderr && isatty(2)) {
+		output.style.colour = !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+		if (ioctl(2, TIOCGWINSZ, &size) == 0)
+			output.style.width = size.ws_col;
+	}
+	errno = saved;
+}
+
+struct am_style am_output_style(void)
+{
+	return output.style;
+}
+
+void am_output_write(void *ctx, const char *bytes, size_t n)
+{
+	(void)ctx;
+	if (output.to == TO_NOWHERE)
+		return;
+	if (output.n + n > output.cap) {
+		size_t cap = output.cap ? output.cap : FIRST_BYTES;
+		while (cap < output.n + n)
+			cap *= 2;
+		char *grown = am_mem_resize(output.mem, output.buf, output.cap, cap);
+		if (!grown)
+			return;
+		output.buf = grown;
+		output.cap = cap;
+	}
+	memcpy(output.buf + output.n, bytes, n);
+	output.n += n;
+}
+
+/* Is descriptor 2 what it was, or at least something one writes messages to? */
+static bool stderr_is_safe(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return false;
+	if (output.has_stderr && st.st_dev == output.dev && st.st_ino == output.ino)
+		return true;
+	const int flags = fcntl(fd, F_GETFL);
+	return S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) ||
+	       (S_ISREG(st.st_mode) && flags >= 0 && (flags & O_ACCMODE) == O_WRONLY);
+}
+
+/* A descriptor to write to, to be closed unless it is 2; -1: none. */
+static int open_log(void)
+{
+	int fd = 2;
+
+	if (output.to == TO_FILE) {
+		fd = open(output.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+	}
+	if (am_tls.owned) { /* the drain thread has a table of its own: borrow the host's */
+		const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+		fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
+		if (self >= 0)
+			close(self);
+	} else
+		fd = 2;
+	if (fd >= 0 && !stderr_is_safe(fd)) {
+		if (fd != 2)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int take_turn(void)
+{
+	char own[1024];
+	const struct timespec pause = {0, LOCK_WAIT_NS};
+
+	if (!am_own_path(own, sizeof own))
+		return -1;
+	const int fd = open(own, O_RDONLY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+		nanosleep(&pause, NULL);
+	return fd;
+}
+
+/* One writev; more only if the kernel took less. A reader that does not read is not waited for. */
+static void write_all(int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		struct pollfd p = {.fd = fd, .events = POLLOUT};
+		const struct iovec v = {(void *)bytes, n};
+		const int is_ready = poll(&p, 1, WRITE_WAIT_MS);
+		if (is_ready < 0 && errno == EINTR)
+			continue;
+		if (is_ready <= 0)
+			return;
+		const ssize_t done = writev(fd, &v, 1);
+		if (done < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (done <= 0)
+			return;
+		bytes += done;
+		n -= (size_t)done;
+	}
+}
+
+/* The same in an application's thread: a closed pipe must not become its signal. */
+static void write_quietly(int fd, const char *bytes, size_t n)
+{
+	const struct timespec at_once = {0, 0};
+	sigset_t pipe, old, pending;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	errno = 0;
+	write_all(fd, bytes, n);
+	if (errno == EPIPE && !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void am_output_flush(void *ctx)
+{
+	const int saved = errno;
+
+	(void)ctx;
+	if (output.n && output.to != TO_NOWHERE) {
+		const int turn = take_turn(), fd = open_log();
+		if (fd >= 0)
+			write_quietly(fd, output.buf, output.n);
+		if (fd >= 0 && fd != 2)
+			close(fd);
+		if (turn >= 0)
+			close(turn);
+	}
+	output.n = 0;
+	errno = saved;
+}
+
+void am_output_line(const char *text)
+{
+	am_output_write(NULL, "atommon: ", 9);
+	am_output_write(NULL, text, strlen(text));
+	am_output_write(NULL, "\n", 1);
+	am_output_flush(NULL);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of addresses, asked of a helper process (atommon-symbolize), so that no debug-information
+ * library is ever loaded into the host. Drain thread only.
+ */
+#ifndef ATOMMON_PRELOAD_SYMBOLIZER_H
+#define ATOMMON_PRELOAD_SYMBOLIZER_H
+
+#include "atommon/report.h"
+
+/* Remember where the helper is: `path`, or next to this library when NULL; "" switches it off. Call
+ * it before the program has threads. Starts nothing. */
+void am_symbolizer_init(const char *path);
+
+/* What a reporter calls; the helper is started by the first question. */
+struct am_symbolizer am_symbolizer_get(void);
+
+/* The helper may go. Also for a forked child, whose helper is the parent's. */
+void am_symbolizer_stop(void);
+
+/* The file this library was mapped from. */
+bool am_own_path(char *out, size_t size);
+
+#endif
