@@ -53,7 +53,7 @@ $(O)/liblitmus.a:  $(call obj,$(litmus_src))
 
 # Tools that need the solver, and those that do not.
 solver_tools := predict litmus
-trace_libs   := -ldw -lelf -lzstd -ljson-c -l:liblz4.a
+trace_libs   := -ldw -lelf -lzstd -ljson-c -l:liblz4.a -lstdc++
 solver_libs  := -lcvc5 -lstdc++ -lm
 
 tools := $(patsubst analyzer/cmd_%.c,$(O)/bin/atommon-%,$(cmd_src))
