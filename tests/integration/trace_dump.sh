@@ -37,7 +37,7 @@ assert sum(r["type"] == "event" for r in rows) == 15' < <($D --json a.atm)
 check "statistics name the lock" grep -qE '^  0x100000000000 +3 +0 +0 +2  m$' <($D --stats a.atm)
 $D a.atm 2>err | head -1 >/dev/null
 same "a broken pipe is quiet" "" "$(cat err)"
-cat a.atm | $D --stats - >/dev/null 2>err
+$D --stats - <a.atm >/dev/null 2>err
 same "standard input" "0 " "$? $(cat err)"
 
 refuses() { # refuses NAME PATTERN ARGUMENT...

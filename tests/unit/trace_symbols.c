@@ -44,7 +44,8 @@ static int first_module(struct dl_phdr_info *info, size_t size, void *data)
 		if (p->p_type == PT_NOTE && p->p_memsz >= 36) {
 			const ElfW(Nhdr) *n = (const void *)start;
 			if (n->n_type == NT_GNU_BUILD_ID && n->n_descsz <= AM_BUILD_ID_MAX) {
-				memcpy(f->m.build_id, (const char *)(n + 1) + n->n_namesz, n->n_descsz);
+				memcpy(f->m.build_id, (const char *)(n + 1) + n->n_namesz,
+				       n->n_descsz);
 				f->m.build_id_len = n->n_descsz;
 			}
 		}
@@ -72,7 +73,7 @@ Test(symbols, an_address_has_function_file_and_line_and_inlined_frames)
 	struct am_symbols *s = am_symbols_new();
 
 	self(&f, &t);
-	const size_t n = am_symbols_frames(s, &t, trace_symbols_function(), false, frame, 8);
+	const size_t n = am_symbols_frames(s, &t, trace_symbols_function(), true, frame, 8);
 	cr_assert_eq(n, 2);
 	cr_assert_str_eq(frame[0].function, "inlined_here");
 	cr_assert(frame[0].is_inlined);
