@@ -229,12 +229,16 @@ static size_t add_inlined(struct am_symbols *s, Dwfl_Module *mod, uint64_t addre
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *cu = dwfl_module_addrdie(mod, address, &bias);
-	Dwarf_Die *scope = NULL;
+	Dwarf_Die *innermost = NULL, *scope = NULL;
 	size_t n = 0;
 
 	if (!cu)
 		return 1;
-	const int n_scopes = dwarf_getscopes(cu, address - bias, &scope);
+	/* The scopes of an inlined function go on with where it was written; we want where it is. */
+	if (dwarf_getscopes(cu, address - bias, &innermost) <= 0)
+		return 1;
+	const int n_scopes = dwarf_getscopes_die(&innermost[0], &scope);
+	free(innermost);
 	for (int i = 0; i < n_scopes && n < max; i++) {
 		const int tag = dwarf_tag(&scope[i]);
 		if (tag == DW_TAG_inlined_subroutine) {
