@@ -397,7 +397,7 @@ static bool converse(char what, const struct am_module *m, uint64_t offset, answ
 }
 
 struct frames {
-	struct am_frame *out;
+	struct am_vframe *out;
 	unsigned n, max;
 };
 
@@ -415,12 +415,12 @@ static bool take_frame(void *ctx, char tag, const char *rest)
 	char *tab = strchr(text, '\t');
 	if (tab)
 		*tab = 0;
-	f->out[f->n++] = (struct am_frame){.function = text, .file = tab ? tab + 1 : "",
+	f->out[f->n++] = (struct am_vframe){.function = text, .file = tab ? tab + 1 : "",
 					   .line = (uint32_t)line};
 	return true;
 }
 
-static unsigned ask_code(void *ctx, const struct am_module *m, uint64_t offset, struct am_frame *frames,
+static unsigned ask_code(void *ctx, const struct am_module *m, uint64_t offset, struct am_vframe *frames,
 			 unsigned max)
 {
 	struct frames f = {frames, 0, max};

@@ -191,7 +191,7 @@ static bool collect(struct story *s)
 
 static const char *function_key(struct story *s, const struct am_place *place)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	if (!f)
 		return "";
@@ -246,7 +246,7 @@ static void name_region(struct story *s)
 	v->region_place = am_places_get(s->b->places, c->region_site);
 	v->region = am_story_string(s, c->region);
 	if (!*v->region) {
-		const struct am_frame *f = am_place_frame(v->region_place);
+		const struct am_vframe *f = am_place_frame(v->region_place);
 		v->region = f && *f->function ? f->function : "unnamed region";
 	}
 	for (uint32_t i = 0; inner && i < c->n_inner; i++)

@@ -9,7 +9,7 @@ static void frames(struct am_jsonw *w, const char *key, const struct am_place *p
 {
 	am_jsonw_open(w, key, '[');
 	for (uint32_t i = place->n_frames ? place->shown : 0; i < place->n_frames; i++) {
-		const struct am_frame *f = &place->frame[i];
+		const struct am_vframe *f = &place->frame[i];
 		am_jsonw_open(w, NULL, '{');
 		if (*f->function)
 			am_jsonw_text(w, "function", f->function);

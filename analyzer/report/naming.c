@@ -50,7 +50,7 @@ const char *am_story_string(const struct story *s, uint32_t id)
 /* What stands for a place in names and keys: its function, else module+offset. */
 static const char *function_of(struct story *s, const struct am_place *place)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	if (!f)
 		return "";

@@ -35,7 +35,7 @@ static bool starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-bool am_frame_is_wrapper(const struct am_frame *f)
+bool am_frame_is_wrapper(const struct am_vframe *f)
 {
 	static const char *const functions[] = {"std::",	"__gthread_", "__gnu_cxx::",
 						"operator new", "atommon_",   "__atommon_"};
@@ -76,7 +76,7 @@ void am_places_free(struct am_places *p)
 }
 
 /* The frames of one return address, texts copied. */
-static unsigned resolve(struct am_places *p, uint64_t address, struct am_frame *out, unsigned max)
+static unsigned resolve(struct am_places *p, uint64_t address, struct am_vframe *out, unsigned max)
 {
 	/* The call, not what follows it, which may be another line or function. */
 	const uint64_t call = address ? address - 1 : 0;
@@ -84,7 +84,7 @@ static unsigned resolve(struct am_places *p, uint64_t address, struct am_frame *
 	unsigned n = 0;
 
 	if (!m) {
-		out[0] = (struct am_frame){"", "", 0, "", call};
+		out[0] = (struct am_vframe){"", "", 0, "", call};
 		return 1;
 	}
 	const char *module = am_arena_copy(&p->arena, m->path);
@@ -98,19 +98,19 @@ static unsigned resolve(struct am_places *p, uint64_t address, struct am_frame *
 		out[i].offset = call - m->base;
 	}
 	if (!n)
-		out[n++] = (struct am_frame){"", "", 0, module, call - m->base};
+		out[n++] = (struct am_vframe){"", "", 0, module, call - m->base};
 	return n;
 }
 
 static const struct am_place *make(struct am_places *p, const struct am_site *site)
 {
-	struct am_frame frames[MAX_FRAMES];
+	struct am_vframe frames[MAX_FRAMES];
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < site->n_frames && n + INLINED <= MAX_FRAMES; i++)
 		n += resolve(p, site->frame[i], frames + n, INLINED);
 	struct am_place *place = am_arena_get(&p->arena, sizeof *place);
-	struct am_frame *copy = am_arena_get(&p->arena, n * sizeof *copy);
+	struct am_vframe *copy = am_arena_get(&p->arena, n * sizeof *copy);
 	if (!place || !copy)
 		return &nowhere;
 	memcpy(copy, frames, n * sizeof *copy);
@@ -143,14 +143,14 @@ const struct am_place *am_places_get(struct am_places *p, uint32_t site)
 	return p->place[site];
 }
 
-const struct am_frame *am_place_frame(const struct am_place *place)
+const struct am_vframe *am_place_frame(const struct am_place *place)
 {
 	return place && place->n_frames ? &place->frame[place->shown] : NULL;
 }
 
 const char *am_place_text(const struct am_place *place, struct am_arena *arena)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	if (!f)
 		return "unknown place";

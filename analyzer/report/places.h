@@ -19,10 +19,10 @@ void am_places_free(struct am_places *p);
 const struct am_place *am_places_get(struct am_places *p, uint32_t site);
 
 /* The frame a person wants to see, or NULL of an empty place. */
-const struct am_frame *am_place_frame(const struct am_place *place);
+const struct am_vframe *am_place_frame(const struct am_place *place);
 
 /* Annotation macros, C++ wrappers, libc: not where the programmer's mistake is. */
-bool am_frame_is_wrapper(const struct am_frame *f);
+bool am_frame_is_wrapper(const struct am_vframe *f);
 
 /* The last part of a path. */
 const char *am_basename(const char *path);

@@ -95,7 +95,7 @@ static void uri(struct am_jsonw *w, const char *path)
 /* The members of a location; the caller opens and closes it. */
 static void location(struct am_jsonw *w, const struct am_place *place, const char *text)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	if (f && (*f->file || *f->module)) {
 		am_jsonw_open(w, "physicalLocation", '{');

@@ -227,7 +227,7 @@ unsigned am_suppressions_parse(struct am_suppressions *s, const char *file, cons
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
-static bool frame_matches(const char *glob, const struct am_frame *f)
+static bool frame_matches(const char *glob, const struct am_vframe *f)
 {
 	if (*f->function && am_glob(glob, f->function))
 		return true;
@@ -252,7 +252,7 @@ static bool stack_matches(const char *pattern, const struct am_place *place)
 
 static bool lib_matches(const char *glob, const struct am_place *place)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	return f && *f->module && (am_glob(glob, am_basename(f->module)) || am_glob(glob, f->module));
 }

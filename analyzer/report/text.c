@@ -38,7 +38,7 @@ static void label(struct page *p, const char *text)
 
 static void place_text(const struct am_place *place, char *buf, size_t size)
 {
-	const struct am_frame *f = am_place_frame(place);
+	const struct am_vframe *f = am_place_frame(place);
 
 	buf[0] = 0;
 	if (!f)
@@ -132,7 +132,7 @@ static void heading(struct page *p)
 static void where(struct page *p)
 {
 	const struct am_violation *v = p->v;
-	const struct am_frame *f = am_place_frame(v->region_place);
+	const struct am_vframe *f = am_place_frame(v->region_place);
 	char text[TEXT], thread[120];
 
 	thread_text(&v->thread[v->region_thread], thread, sizeof thread);

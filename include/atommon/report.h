@@ -40,7 +40,7 @@ struct am_symbol {
 struct am_symbolizer {
 	void *ctx;
 	unsigned (*code)(void *ctx, const struct am_module *module, uint64_t offset,
-			 struct am_frame *frames, unsigned max);
+			 struct am_vframe *frames, unsigned max);
 	bool (*data)(void *ctx, const struct am_module *module, uint64_t offset,
 		     struct am_symbol *symbol);
 };

@@ -25,7 +25,7 @@ enum am_status {
 
 /* One source position. function, file "" and line 0 when unknown; module and offset always known
  * when the address lies in a module. */
-struct am_frame {
+struct am_vframe {
 	const char *function;
 	const char *file;
 	uint32_t line;
@@ -38,7 +38,7 @@ struct am_frame {
 struct am_place {
 	uint32_t n_frames;
 	uint32_t shown;
-	const struct am_frame *frame;
+	const struct am_vframe *frame;
 };
 
 enum am_storage {

@@ -29,7 +29,7 @@ struct world {
 };
 
 static unsigned world_code(void *ctx, const struct am_module *m, uint64_t offset,
-			   struct am_frame *frames, unsigned max)
+			   struct am_vframe *frames, unsigned max)
 {
 	static const char *const functions[SITES] = {"?",    "withdraw", "withdraw", "withdraw", "deposit",
 						     "main", "withdraw", "withdraw", "account_new"};

@@ -87,7 +87,7 @@ Test(suppress, each_kind_matches_what_it_names)
 
 Test(suppress, stack_frames_match_in_order_with_gaps)
 {
-	const struct am_frame frames[] = {{"inner(int)", "", 0, "m", 1}, {"middle", "", 0, "m", 2},
+	const struct am_vframe frames[] = {{"inner(int)", "", 0, "m", 1}, {"middle", "", 0, "m", 2},
 					  {"outer", "", 0, "m", 3}};
 	const struct am_place place = {.n_frames = 3, .frame = frames};
 	const struct am_vstep step = {.number = 1, .kind = AM_READ, .role = AM_ROLE_CYCLE,
