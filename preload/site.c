@@ -20,7 +20,7 @@ uint32_t am_site_is_deep;
 /* Open addressing; 0 is empty. Entries are never moved or removed. */
 static uint32_t table[HASH_SIZE];
 
-static uint64_t hash_frames(const struct am_vframe *f, size_t n)
+static uint64_t hash_frames(const struct am_frame *f, size_t n)
 {
 	uint64_t h = n;
 
@@ -34,7 +34,7 @@ static uint64_t *entry(uint32_t id)
 	return am_area.sites + (size_t)id * am_area.site_words;
 }
 
-static bool is_same(uint32_t id, const struct am_vframe *f, size_t n)
+static bool is_same(uint32_t id, const struct am_frame *f, size_t n)
 {
 	const uint64_t *e = entry(id);
 
@@ -46,7 +46,7 @@ static bool is_same(uint32_t id, const struct am_vframe *f, size_t n)
 	return true;
 }
 
-static uint32_t add(const struct am_vframe *f, size_t n)
+static uint32_t add(const struct am_frame *f, size_t n)
 {
 	const uint32_t id = am_ringtable_claim(&am_area.file->sites, 1);
 
@@ -61,7 +61,7 @@ static uint32_t add(const struct am_vframe *f, size_t n)
 	return id;
 }
 
-uint32_t am_site_intern(const struct am_vframe *f, size_t n)
+uint32_t am_site_intern(const struct am_frame *f, size_t n)
 {
 	uint32_t mine = 0;
 
@@ -94,7 +94,7 @@ uint32_t am_site_miss(struct am_here here)
 {
 	struct am_tls *t = &am_tls;
 	struct am_lane *lane = t->lane;
-	struct am_vframe f[AM_FRAMES_MAX];
+	struct am_frame f[AM_FRAMES_MAX];
 	const uint32_t wanted = am_opt.stack < AM_FRAMES_MAX ? am_opt.stack : AM_FRAMES_MAX;
 	const uintptr_t outer = t->event;
 	size_t n = 0;
@@ -108,7 +108,7 @@ uint32_t am_site_miss(struct am_here here)
 			lane->is_pc_only = 1;
 	}
 	if (n == 0 || f[0].pc != here.pc) {
-		f[0] = (struct am_vframe){here.pc, here.cfa - 8};
+		f[0] = (struct am_frame){here.pc, here.cfa - 8};
 		n = 1;
 	}
 	const uint32_t id = am_site_intern(f, n);

@@ -9,7 +9,7 @@
 #include "preload/unwind.h"
 
 /* Id of the stack, the same for the same stack; 0 when the table is full. */
-uint32_t am_site_intern(const struct am_vframe *frames, size_t n);
+uint32_t am_site_intern(const struct am_frame *frames, size_t n);
 void am_site_forget(void);
 void am_intern_forget(void);
 

@@ -507,7 +507,7 @@ static bool step(struct cursor *c, uintptr_t *cfa, uintptr_t *slot)
 	return true;
 }
 
-__attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_vframe *out,
+__attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out,
 					   size_t max)
 {
 	struct cursor c = {.is_exact_pc = true};
@@ -535,7 +535,7 @@ __attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct 
 		if (!step(&c, &frame_cfa, &slot) || (n == 0 && (frame_cfa > cfa || own > 16)))
 			break;
 		if (n > 0 || frame_cfa == cfa)
-			out[n++] = (struct am_vframe){c.reg[RIP], slot};
+			out[n++] = (struct am_frame){c.reg[RIP], slot};
 	}
 	return n;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct am_vframe {
+struct am_frame {
 	uintptr_t pc;	/* return address */
 	uintptr_t slot; /* where in the stack it lies */
 };
@@ -20,6 +20,6 @@ struct am_vframe {
  * it must be called below that frame. Stack words are read only below `top`, the end of this stack.
  * Returns how many were found; stops early rather than guess. No lock, no memory, safe in handlers.
  */
-size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_vframe *out, size_t max);
+size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out, size_t max);
 
 #endif
