@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the engine share. */
+#ifndef ATOMMON_PREDICT_ENGINE_PRIV_H
+#define ATOMMON_PREDICT_ENGINE_PRIV_H
+
+#include "analyzer/predict/lazy.h"
+
+struct am_engine {
+	struct am_ctp *ctp;
+	struct am_engine_options options;
+	struct am_engine_stats stats;
+	struct am_must must;
+	struct am_lazy *lazy;
+};
+
+/* direct.c */
+void am_direct_ask(struct am_engine *engine, const struct am_query *query,
+		   struct am_answer *answer);
+
+#endif
