@@ -20,8 +20,10 @@ void am_run_add(struct am_run *run, const struct am_event *event)
 {
 	if (event->kind == AM_LOST)
 		run->lost += event->aux ? event->aux : 1;
-	if (run->lost) /* nothing is predicted across a hole: what follows may depend on what is gone */
+	if (run->lost) { /* nothing is predicted across a hole: what follows may depend on it */
+		run->regions_lost += event->kind == AM_BEGIN;
 		return;
+	}
 	*vec_push(&run->raw) = *event;
 }
 

@@ -67,6 +67,7 @@ struct am_run {
 	uint8_t *cell_shared;	/* touched by two threads, one of them writing */
 	VEC(uint32_t) writer;	/* couples: the event last written to each cell read, AM_NONE */
 	uint64_t lost;		/* events the trace says are lost; the run stops before the first */
+	uint64_t regions_lost;	/* regions that begin behind that hole */
 	bool at_lock_level;	/* no accesses shown: locks are the entities */
 };
 
