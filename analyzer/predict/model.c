@@ -16,7 +16,7 @@ const char *am_predict_model_name(enum am_predict_model model)
 	return names[model];
 }
 
-enum am_predict_model am_model_strongest(const struct am_run *run)
+enum am_predict_model am_predict_model_strongest(const struct am_run *run)
 {
 	bool has_expressions = false, has_values = true, has_accesses = false;
 
@@ -318,7 +318,7 @@ static void find_span(struct am_build *b)
 	}
 }
 
-const char *am_model_build(struct am_model *model, const struct am_index *index,
+const char *am_program_build(struct am_program *program, const struct am_index *index,
 			   const struct am_segment *segment, enum am_predict_model kind, bool only_own)
 {
 	const struct am_run *run = index->run;
@@ -341,24 +341,24 @@ const char *am_model_build(struct am_model *model, const struct am_index *index,
 		add_orders(&b);
 		why = am_ctp_finish(b.ctp);
 	}
-	*model = (struct am_model){b.ctp, b.region, b.event, b.low, b.high};
+	*program = (struct am_program){b.ctp, b.region, b.event, b.low, b.high};
 	release(&b);
 	if (why)
-		am_model_free(model);
+		am_program_free(program);
 	return why;
 }
 
-void am_model_free(struct am_model *model)
+void am_program_free(struct am_program *program)
 {
-	if (model->ctp)
-		am_ctp_free(model->ctp);
-	free(model->region);
-	free(model->event);
-	memset(model, 0, sizeof *model);
+	if (program->ctp)
+		am_ctp_free(program->ctp);
+	free(program->region);
+	free(program->event);
+	memset(program, 0, sizeof *program);
 }
 
-uint32_t am_model_origin(const struct am_model *model, uint32_t ctp_event)
+uint32_t am_program_origin(const struct am_program *program, uint32_t ctp_event)
 {
-	const uint64_t origin = model->ctp->events[ctp_event].origin;
+	const uint64_t origin = program->ctp->events[ctp_event].origin;
 	return origin > UINT32_MAX - 1 ? AM_NONE : (uint32_t)origin;
 }

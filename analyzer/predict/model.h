@@ -24,9 +24,9 @@ enum am_predict_model { AM_PREDICT_SYNC, AM_PREDICT_AVP, AM_PREDICT_VALUE, AM_PR
 const char *am_predict_model_name(enum am_predict_model model);
 
 /* The strongest model that the run has the events for. */
-enum am_predict_model am_model_strongest(const struct am_run *run);
+enum am_predict_model am_predict_model_strongest(const struct am_run *run);
 
-struct am_model {
+struct am_program {
 	struct am_ctp *ctp;
 	uint32_t *region; /* of each region of the run: its region in the program, AM_NONE */
 	uint32_t *event;  /* of events low..high-1 of the run: its (first) event in the program */
@@ -35,12 +35,12 @@ struct am_model {
 
 /* NULL, or why the segment cannot be expressed (static storage; nothing to free then). Regions that
  * lie within the segment are marked; only the segment's own if `only_own`. */
-const char *am_model_build(struct am_model *model, const struct am_index *index,
+const char *am_program_build(struct am_program *program, const struct am_index *index,
 			   const struct am_segment *segment, enum am_predict_model kind,
 			   bool only_own);
-void am_model_free(struct am_model *model);
+void am_program_free(struct am_program *program);
 
 /* The event of the run that an event of the program stands for, AM_NONE for assumptions. */
-uint32_t am_model_origin(const struct am_model *model, uint32_t ctp_event);
+uint32_t am_program_origin(const struct am_program *program, uint32_t ctp_event);
 
 #endif
