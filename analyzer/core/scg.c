@@ -60,7 +60,8 @@ static void region_begin(struct am_checker *c, uint32_t slot, const struct am_ev
 		return;
 	}
 	c->stats.regions++;
-	am_region_open(c, slot, ev);
+	if (!v->blind)
+		am_region_open(c, slot, ev);
 }
 
 static void region_end(struct am_checker *c, uint32_t slot)
@@ -71,16 +72,17 @@ static void region_end(struct am_checker *c, uint32_t slot)
 		am_region_close(c, slot);
 }
 
-static inline void now_init(struct am_now *now, uint32_t slot, const struct am_event *ev, uint64_t object,
-			    uint64_t size, bool writes)
+static inline void now_init(const struct am_checker *c, struct am_now *now, uint32_t slot,
+			    const struct am_event *ev, uint64_t object, uint64_t size, bool writes)
 {
 	now->event = ev;
 	now->moment = AM_MOMENT(ev->index, slot);
+	now->begin = c->vertex[slot].begin;
 	now->object = object;
 	now->size = size;
+	now->tag = 0;
 	now->slot = slot;
 	now->writes = writes;
-	now->has_end = false;
 }
 
 static inline void report(struct am_checker *c)
@@ -111,10 +113,10 @@ static inline void access_bytes(struct am_checker *c, uint32_t slot, const struc
 
 	c->stats.accesses++;
 	c->stats.unary += v->begin == AM_NEVER;
-	if (!c->n_open || !bytes) /* nothing is open: no order matters yet, and this carries none on */
+	if (!c->n_open || !bytes || v->blind) /* without an open region no order matters */
 		return;
 	struct am_now now;
-	now_init(&now, slot, ev, from, bytes, writes);
+	now_init(c, &now, slot, ev, from, bytes, writes);
 	v->newest = now.moment;
 	const uint64_t low = from & 7;
 	if (__builtin_expect(low + bytes <= 8, 1)) {
@@ -153,9 +155,9 @@ static void on_lock(struct am_checker *c, uint32_t slot, const struct am_event *
 
 static void on_block(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	if (ev->kind == AM_FREE && c->data && !c->vertex[slot].muted && ev->aux) {
+	if (ev->kind == AM_FREE && c->data && !c->vertex[slot].muted && !c->vertex[slot].blind) {
 		struct am_now now;
-		now_init(&now, slot, ev, ev->object, ev->aux, true);
+		now_init(c, &now, slot, ev, ev->object, ev->aux, true);
 		c->vertex[slot].newest = now.moment;
 		c->stats.accesses++;
 		c->stats.unary += c->vertex[slot].begin == AM_NEVER;
@@ -190,11 +192,13 @@ static void thread_end(struct am_checker *c, uint32_t thread)
 	am_vertex_end(c, thread);
 }
 
-static inline uint32_t slot_of(struct am_checker *c, uint32_t thread)
+static inline uint32_t slot_of(struct am_checker *c, const struct am_event *ev)
 {
+	const uint32_t thread = ev->thread;
+
 	if (__builtin_expect(c->recent[thread & 255].id == thread, 1))
 		return c->recent[thread & 255].slot;
-	const uint32_t slot = am_vertex_get(c, thread);
+	const uint32_t slot = am_vertex_get(c, ev);
 	if (slot != UINT32_MAX) {
 		c->recent[thread & 255].id = thread;
 		c->recent[thread & 255].slot = slot;
@@ -227,12 +231,35 @@ static void rare(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 	}
 }
 
+/* An event of a thread for which there is no memory: what it makes untrue must go all the same. */
+static void stranger(struct am_checker *c, const struct am_event *ev)
+{
+	c->stats.forgotten++;
+	switch (ev->kind) {
+	case AM_ALLOC:
+	case AM_FREE:
+		am_table_erase(c, NULL, 0, ev->object, ev->aux);
+		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, ev->aux);
+		break;
+	case AM_INIT:
+	case AM_DESTROY:
+		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, 1);
+		break;
+	case AM_LOST:
+		c->stats.lost += ev->aux ? ev->aux : 1;
+		forget(c);
+		break;
+	default:
+		break;
+	}
+}
+
 void am_checker_event(struct am_checker *c, const struct am_event *ev)
 {
 	c->stats.events++;
-	const uint32_t slot = slot_of(c, ev->thread);
+	const uint32_t slot = slot_of(c, ev);
 	if (__builtin_expect(slot == UINT32_MAX || ev->index > AM_INDEX_MAX, 0)) {
-		c->stats.forgotten++;
+		stranger(c, ev);
 		return;
 	}
 	switch (ev->kind) {

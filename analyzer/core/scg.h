@@ -43,13 +43,14 @@ enum { AM_VERTICES_MAX = 0xffff };
 /* Lock entities have a name space of their own. */
 #define AM_LOCK_SPACE (UINT64_C(1) << 62)
 
-/* An access as an entity remembers it. `context` leads to site, region and kind. */
+/* An access as an entity remembers it. */
 struct am_stamp {
 	uint64_t moment; /* 0: none */
 	uint64_t value;
-	uint32_t transaction; /* 0: outside any region */
-	uint32_t context;
+	uint64_t tag; /* number of the transaction (0: outside any region), context << 32 */
 };
+#define AM_TRANSACTION_OF(tag) ((uint32_t)(tag))
+#define AM_CONTEXT_OF(tag) ((uint32_t)((tag) >> 32))
 
 /* One end of an edge. */
 struct am_end {
@@ -76,7 +77,9 @@ struct am_vertex {
 	uint32_t transaction, region, region_site;
 	uint64_t begin_index;
 	uint32_t inner[8];
-	bool used, ended, muted;
+	bool used, ended;
+	bool muted; /* events were lost: its data accesses are not trusted */
+	bool blind; /* its beginning was missed at the memory ceiling: nothing is known of its regions */
 };
 
 /* The bytes `mask` of one 8-byte word, with a common history. One cache line. */
@@ -84,7 +87,7 @@ struct am_entity {
 	uint64_t key; /* word + 1, 0: empty */
 	struct am_stamp write, read;
 	uint32_t more; /* reads by further threads: index into readers, 0 none */
-	uint8_t mask;
+	uint32_t mask : 8, kept_at : 24; /* kept_at: scratch of purges */
 };
 
 /* Reads of one entity by many threads: open addressing by slot. */
@@ -94,20 +97,21 @@ struct am_readers {
 	uint32_t next_free;
 };
 
+/* Where and what an access is; comes from program text, so there are few of them. */
 struct am_context {
-	uint32_t site, region, region_site;
-	uint8_t kind, mode, flags;
+	uint64_t where; /* site, region << 32 */
+	uint64_t what;	/* region_site, kind << 32, mode << 40, flags << 48 */
 };
 
 /* The event at hand. */
 struct am_now {
 	const struct am_event *event;
 	uint64_t moment;
+	uint64_t begin; /* of the thread's open region, AM_NEVER outside */
 	uint64_t object, size;
+	uint64_t tag; /* 0: not yet known */
 	uint32_t slot;
 	bool writes;
-	bool has_end; /* end is filled (needs a context) */
-	struct am_end end;
 };
 
 struct am_checker {
@@ -115,6 +119,7 @@ struct am_checker {
 	struct am_mem *mem;
 	struct am_checker_stats stats;
 	bool data, locks;
+	bool starved; /* there was no memory for some thread */
 
 	/* vertices */
 	struct am_vertex *vertex;
@@ -131,12 +136,17 @@ struct am_checker {
 
 	/* entities */
 	struct am_entity *table;
-	uint32_t log, n_entities;
+	struct am_entity *scratch; /* of purges */
+	uint32_t log, n_entities, limit;
 	struct am_readers *readers;
 	uint32_t n_readers, cap_readers, free_readers;
 	struct am_context *context;
 	uint32_t n_contexts, cap_contexts;
-	uint32_t *context_at, context_log;
+	uint32_t *context_at;
+	struct {
+		struct am_context context;
+		uint32_t number;
+	} recent_context[256];
 
 	/* cycles */
 	bool found; /* the event at hand closed a cycle: `best` */
@@ -173,8 +183,8 @@ static inline struct am_reach *am_reach_of(const struct am_checker *c, uint32_t 
 	return a == x ? v->reach : &v->reach[v->place[x]];
 }
 
-/* Slot of a live thread; made if unknown. UINT32_MAX at the memory ceiling. */
-uint32_t am_vertex_get(struct am_checker *c, uint32_t thread);
+/* Slot of the event's thread; made if unknown. UINT32_MAX at the memory ceiling. */
+uint32_t am_vertex_get(struct am_checker *c, const struct am_event *event);
 void am_vertex_end(struct am_checker *c, uint32_t thread);
 void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_region_close(struct am_checker *c, uint32_t slot);
@@ -202,12 +212,54 @@ void am_table_erase(struct am_checker *c, struct am_now *now, uint64_t space, ui
 
 /* ---- scg_cycle.c ---- */
 
-/* Fill now->end; false at the memory ceiling. */
-bool am_now_end(struct am_checker *c, struct am_now *now);
+/* Number of the context, from 1; 0 at the ceiling. */
+uint32_t am_context_number(struct am_checker *c, const struct am_context *x);
 void am_context_free(struct am_checker *c);
 /* The region at hand reaches `from`, and the access at hand conflicts with it: keep the shortest
  * such cycle of this event. */
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from);
+
+/* Find out now->tag; false at the memory ceiling. Contexts count from 1, so no tag is 0. */
+static inline bool am_now_tag(struct am_checker *c, struct am_now *now)
+{
+	if (now->tag)
+		return true;
+	const struct am_event *e = now->event;
+	const struct am_vertex *v = &c->vertex[now->slot];
+	const bool is_open = now->begin != AM_NEVER;
+	const uint32_t region = is_open ? v->region : 0;
+	const struct am_context x = {
+		(uint64_t)region << 32 | e->site,
+		(uint64_t)e->flags << 48 | (uint64_t)e->mode << 40 | (uint64_t)e->kind << 32 |
+			(is_open ? v->region_site : 0),
+	};
+	const uint32_t h = (e->site + region * 7 + e->kind * 31) & 255;
+	uint32_t number = c->recent_context[h].number;
+	if (__builtin_expect(c->recent_context[h].context.where != x.where ||
+				     c->recent_context[h].context.what != x.what,
+			     0)) {
+		number = am_context_number(c, &x);
+		if (!number)
+			return false;
+		c->recent_context[h].context = x;
+		c->recent_context[h].number = number;
+	}
+	now->tag = (uint64_t)number << 32 | (is_open ? v->transaction : 0);
+	return true;
+}
+
+/* Field by field: a wide copy of what was just written in parts would stall. */
+static inline void am_now_stamp(const struct am_now *now, struct am_stamp *stamp)
+{
+	stamp->moment = now->moment;
+	stamp->value = now->event->value;
+	stamp->tag = now->tag;
+}
+
+static inline struct am_end am_now_end(const struct am_now *now)
+{
+	return (struct am_end){{now->moment, now->event->value, now->tag}, now->object, now->size};
+}
 
 static inline struct am_end am_end_of(const struct am_stamp *stamp, uint64_t key, uint8_t mask)
 {

@@ -14,17 +14,14 @@ enum { FIRST_CONTEXTS = 256, CONTEXTS_MAX = 1 << 20 };
 
 static uint32_t hash_of(const struct am_context *x)
 {
-	uint64_t h = (uint64_t)x->site * UINT64_C(0x9e3779b97f4a7c15);
+	const uint64_t h = (x->where * UINT64_C(0x9e3779b97f4a7c15) ^ x->what) * UINT64_C(0xc2b2ae3d27d4eb4f);
 
-	h ^= ((uint64_t)x->region << 32 | x->region_site) * UINT64_C(0xc2b2ae3d27d4eb4f);
-	h ^= (uint64_t)(x->kind | x->mode << 8 | x->flags << 16) * UINT64_C(0x165667b19e3779f9);
-	return (uint32_t)(h >> 32 ^ h);
+	return (uint32_t)(h >> 32);
 }
 
 static bool is_same(const struct am_context *a, const struct am_context *b)
 {
-	return a->site == b->site && a->region == b->region && a->region_site == b->region_site &&
-	       a->kind == b->kind && a->mode == b->mode && a->flags == b->flags;
+	return a->where == b->where && a->what == b->what;
 }
 
 static bool contexts_widen(struct am_checker *c)
@@ -52,19 +49,18 @@ static bool contexts_widen(struct am_checker *c)
 	return true;
 }
 
-/* Number of the context, UINT32_MAX at the ceiling. */
-static uint32_t context_of(struct am_checker *c, const struct am_context *x)
+uint32_t am_context_number(struct am_checker *c, const struct am_context *x)
 {
 	if (c->n_contexts == c->cap_contexts && !contexts_widen(c))
-		return UINT32_MAX;
+		return 0;
 	const uint32_t wrap = c->cap_contexts * 2 - 1;
 	uint32_t h = hash_of(x) & wrap;
 	for (; c->context_at[h]; h = (h + 1) & wrap)
 		if (is_same(&c->context[c->context_at[h] - 1], x))
-			return c->context_at[h] - 1;
+			return c->context_at[h];
 	c->context[c->n_contexts] = *x;
 	c->context_at[h] = ++c->n_contexts;
-	return c->n_contexts - 1;
+	return c->n_contexts;
 }
 
 void am_context_free(struct am_checker *c)
@@ -73,35 +69,9 @@ void am_context_free(struct am_checker *c)
 	am_mem_free(c->mem, c->context_at, sizeof *c->context_at * c->cap_contexts * 2);
 }
 
-bool am_now_end(struct am_checker *c, struct am_now *now)
-{
-	if (now->has_end)
-		return true;
-	const struct am_event *e = now->event;
-	const struct am_vertex *v = &c->vertex[now->slot];
-	const bool is_open = v->begin != AM_NEVER;
-	const struct am_context x = {
-		.site = e->site,
-		.region = is_open ? v->region : 0,
-		.region_site = is_open ? v->region_site : 0,
-		.kind = e->kind,
-		.mode = e->mode,
-		.flags = e->flags,
-	};
-	const uint32_t context = context_of(c, &x);
-	if (context == UINT32_MAX)
-		return false;
-	now->end = (struct am_end){
-		.stamp = {now->moment, e->value, is_open ? v->transaction : 0, context},
-		.object = now->object,
-		.size = now->size,
-	};
-	return now->has_end = true;
-}
-
 static struct am_access access_of(const struct am_checker *c, const struct am_end *end)
 {
-	const struct am_context *x = &c->context[end->stamp.context];
+	const struct am_context *x = &c->context[AM_CONTEXT_OF(end->stamp.tag) - 1];
 
 	return (struct am_access){
 		.index = AM_INDEX_OF(end->stamp.moment),
@@ -109,18 +79,20 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 		.value = end->stamp.value,
 		.size = (uint32_t)end->size,
 		.thread = c->vertex[AM_SLOT_OF(end->stamp.moment)].id,
-		.site = x->site,
-		.region = x->region,
-		.region_site = x->region_site,
-		.kind = x->kind,
-		.mode = x->mode,
-		.flags = x->flags,
+		.site = (uint32_t)x->where,
+		.region = (uint32_t)(x->where >> 32),
+		.region_site = (uint32_t)x->what,
+		.kind = (uint8_t)(x->what >> 32),
+		.mode = (uint8_t)(x->what >> 40),
+		.flags = (uint8_t)(x->what >> 48),
 	};
 }
 
 static bool same_transaction(const struct am_stamp *a, const struct am_stamp *b)
 {
-	return a->moment == b->moment || (a->transaction && a->transaction == b->transaction);
+	const uint32_t transaction = AM_TRANSACTION_OF(a->tag);
+
+	return a->moment == b->moment || (transaction && transaction == AM_TRANSACTION_OF(b->tag));
 }
 
 /*
@@ -188,7 +160,7 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 	struct am_cycle *cycle = &c->other;
 	uint32_t total = 1;
 
-	if (!am_now_end(c, now)) {
+	if (!am_now_tag(c, now)) {
 		c->stats.forgotten++;
 		return;
 	}
@@ -210,7 +182,8 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 	cycle->omitted = omitted;
 	cycle->omit_at = complete && omitted ? AM_CYCLE_MAX - 1 : 0;
 	struct fill f = {total, total};
-	fill_edge(c, &f, from, &now->end, AM_EDGE_CONFLICT);
+	const struct am_end to = am_now_end(now);
+	fill_edge(c, &f, from, &to, AM_EDGE_CONFLICT);
 	walk_back(c, now->slot, from, fill_edge, &f);
 	c->best = *cycle;
 	c->found = true;

@@ -88,37 +88,48 @@ static void slot_release(struct am_checker *c, uint32_t slot)
 	set_high(c, high);
 }
 
-static uint32_t vertex_new(struct am_checker *c, uint32_t thread)
+static bool vertex_init(struct am_checker *c, uint32_t slot, const struct am_event *event)
 {
-	uint32_t slot = 0;
-
-	while (slot < c->high && c->vertex[slot].used)
-		slot++;
-	if (slot >= AM_VERTICES_MAX || (slot >= c->cap && !grow(c)))
-		return UINT32_MAX;
-	uint64_t *place = am_map_put(&c->slot_of, c->mem, (uint64_t)thread + 1);
-	if (!place)
-		return UINT32_MAX;
-	*place = slot + 1;
 	struct am_vertex *v = &c->vertex[slot];
-	struct am_vertex fresh = {.begin = AM_NEVER,
-				  .reach = v->reach,
-				  .place = v->place,
-				  .cap_reach = v->cap_reach,
-				  .cap_place = v->cap_place,
-				  .id = thread,
-				  .used = true};
+
+	if (!v->reach) { /* room for itself: so a region can always be opened */
+		v->reach = am_mem_alloc(c->mem, sizeof *v->reach * FIRST_REACH);
+		if (!v->reach)
+			return false;
+		v->cap_reach = FIRST_REACH;
+	}
+	uint64_t *place = am_map_put(&c->slot_of, c->mem, (uint64_t)event->thread + 1);
+	if (!place)
+		return false;
+	*place = slot + 1;
+	const struct am_vertex fresh = {.begin = AM_NEVER,
+					.reach = v->reach,
+					.place = v->place,
+					.cap_reach = v->cap_reach,
+					.cap_place = v->cap_place,
+					.id = event->thread,
+					.used = true,
+					.blind = c->starved && event->kind != AM_THREAD_BEGIN};
 	*v = fresh;
 	if (slot >= c->high)
 		set_high(c, slot + 1);
-	return slot;
+	return true;
 }
 
-uint32_t am_vertex_get(struct am_checker *c, uint32_t thread)
+uint32_t am_vertex_get(struct am_checker *c, const struct am_event *event)
 {
-	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
+	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)event->thread + 1);
+	uint32_t slot = 0;
 
-	return known ? (uint32_t)*known - 1 : vertex_new(c, thread);
+	if (known)
+		return (uint32_t)*known - 1;
+	while (slot < c->high && c->vertex[slot].used)
+		slot++;
+	if (slot >= AM_VERTICES_MAX || (slot >= c->cap && !grow(c)) || !vertex_init(c, slot, event)) {
+		c->starved = true;
+		return UINT32_MAX;
+	}
+	return slot;
 }
 
 void am_vertex_end(struct am_checker *c, uint32_t thread)
@@ -145,8 +156,9 @@ static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 {
 	struct am_vertex *v = &c->vertex[a];
 
+	assert(x != a && v->n_reach > 0);
 	if (v->n_reach == v->cap_reach) {
-		const uint32_t cap = v->cap_reach ? v->cap_reach * 2 : FIRST_REACH;
+		const uint32_t cap = v->cap_reach * 2;
 		void *p = am_mem_resize(c->mem, v->reach, sizeof *v->reach * v->cap_reach,
 					sizeof *v->reach * cap);
 		if (!p)
@@ -154,7 +166,7 @@ static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 		v->reach = p;
 		v->cap_reach = cap;
 	}
-	if (x != a && x >= v->cap_place) {
+	if (x >= v->cap_place) {
 		void *p = am_mem_resize(c->mem, v->place, sizeof *v->place * v->cap_place,
 					sizeof *v->place * c->cap);
 		if (!p)
@@ -162,8 +174,7 @@ static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 		v->place = p;
 		v->cap_place = c->cap;
 	}
-	if (x != a)
-		v->place[x] = (uint16_t)v->n_reach;
+	v->place[x] = (uint16_t)v->n_reach;
 	struct am_reach *r = &v->reach[v->n_reach++];
 	r->x = x;
 	set_bit(am_anc(c, x), a);
@@ -176,11 +187,10 @@ void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *
 	struct am_vertex *v = &c->vertex[slot];
 
 	assert(v->begin == AM_NEVER && v->n_reach == 0);
-	struct am_reach *self = reach_new(c, slot, slot);
-	if (!self) { /* its accesses count as outside regions: smaller transactions, no false cycle */
-		c->stats.forgotten++;
-		return;
-	}
+	struct am_reach *self = v->reach;
+	v->n_reach = 1;
+	self->x = slot;
+	set_bit(am_anc(c, slot), slot);
 	/* A begin made from the same event as the access before it still comes after it. */
 	const uint64_t moment = AM_MOMENT(event->index, 0), after = (v->newest | 0xffff) + 1;
 	v->begin = v->newest && moment < after ? after : moment;
@@ -248,11 +258,12 @@ static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t fir
 {
 	struct am_reach *r;
 
+	if (x == a) /* only after something was forgotten: otherwise the cycle was told before (R3) */
+		return;
 	if (am_has(am_anc(c, x), a)) {
 		r = am_reach_of(c, a, x);
 		if (r->first <= first)
 			return;
-		assert(x != a);
 	} else {
 		r = reach_new(c, a, x);
 		if (!r) {
@@ -272,12 +283,14 @@ static void join(struct am_checker *c, uint32_t a, struct am_now *now, const str
 {
 	const struct am_vertex *t = &c->vertex[now->slot];
 
+	const struct am_end to = am_now_end(now);
+
 	assert(a != now->slot && c->vertex[a].begin != AM_NEVER);
-	if (t->begin == AM_NEVER) {
-		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, &now->end);
+	if (now->begin == AM_NEVER) {
+		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, &to);
 		return;
 	}
-	reach_set(c, a, now->slot, t->begin, from, &now->end);
+	reach_set(c, a, now->slot, t->begin, from, &to);
 	for (uint32_t i = 1; i < t->n_reach; i++) {
 		const struct am_reach r = t->reach[i];
 		reach_set(c, a, r.x, r.first, &r.from, &r.to);
@@ -291,9 +304,8 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 	const uint32_t u = AM_SLOT_OF(stamp->moment), t = now->slot;
 	const uint64_t *anc_u = am_anc(c, u);
 
-	if (u == t)
-		return;
-	if (c->vertex[t].begin != AM_NEVER && am_has(anc_u, t) &&
+	assert(u != t);
+	if (now->begin != AM_NEVER && am_has(anc_u, t) &&
 	    am_reach_of(c, t, u)->first <= stamp->moment) {
 		const struct am_end from = am_end_of(stamp, key, mask);
 		am_cycle_close(c, now, &from);
@@ -305,7 +317,7 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 			const uint32_t a = w * 64 + (uint32_t)bit;
 			if (a == t || am_reach_of(c, a, u)->first > stamp->moment)
 				continue;
-			if (!am_now_end(c, now)) {
+			if (!am_now_tag(c, now)) {
 				c->stats.forgotten++;
 				return;
 			}

@@ -14,7 +14,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST_LOG = 11, FIRST_READERS = 4, CELLS_MAX = 8 };
+/* A test builds this file with a tiny table, so that it is purged and widened all the time. */
+#ifndef AM_SCG_FIRST_LOG
+#define AM_SCG_FIRST_LOG 11
+#define AM_SCG_SCRATCH_LOG 16
+#endif
+
+enum { FIRST_READERS = 4, CELLS_MAX = 8, SCRATCH_LOG = AM_SCG_SCRATCH_LOG };
 
 _Static_assert(sizeof(struct am_entity) == 64, "one cache line");
 
@@ -30,10 +36,25 @@ static inline uint32_t home_of(const struct am_checker *c, uint64_t key)
 	return (uint32_t)(hash >> (64 - c->log)) ^ (uint32_t)(key & 3);
 }
 
+/* How full: small tables, which stay in the cache, are kept sparse. */
+static inline uint64_t limit_of(uint32_t log)
+{
+	return (UINT64_C(1) << log) / 8 * (log < SCRATCH_LOG ? 3 : 5);
+}
+
+/* Room for the entities that a purge of a small table keeps. */
+static size_t scratch_of(uint32_t log)
+{
+	return log < SCRATCH_LOG ? (size_t)1 << (log - 2) : 0;
+}
+
 bool am_table_init(struct am_checker *c)
 {
-	c->log = FIRST_LOG;
+	c->log = AM_SCG_FIRST_LOG;
 	c->table = am_mem_alloc(c->mem, sizeof *c->table << c->log);
+	c->limit = limit_of(c->log);
+	if (scratch_of(c->log))
+		c->scratch = am_mem_alloc(c->mem, sizeof *c->table * scratch_of(c->log));
 	return c->table;
 }
 
@@ -44,8 +65,14 @@ static void readers_drop(struct am_checker *c, struct am_entity *e)
 	if (!e->more)
 		return;
 	struct am_readers *r = &c->readers[e->more];
-	am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
-	*r = (struct am_readers){.next_free = c->free_readers};
+	if (r->cap == FIRST_READERS) { /* kept for the next one */
+		memset(r->at, 0, sizeof *r->at * FIRST_READERS);
+		r->n = 0;
+	} else {
+		am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
+		*r = (struct am_readers){0};
+	}
+	r->next_free = c->free_readers;
 	c->free_readers = e->more;
 	e->more = 0;
 }
@@ -66,11 +93,16 @@ static uint32_t readers_new(struct am_checker *c, uint32_t cap)
 		c->cap_readers = n;
 	}
 	const uint32_t id = c->free_readers;
-	struct am_stamp *at = am_mem_alloc(c->mem, sizeof *at * cap);
-	if (!at)
-		return 0;
-	c->free_readers = c->readers[id].next_free;
-	c->readers[id] = (struct am_readers){at, cap, 0, 0};
+	struct am_readers *r = &c->readers[id];
+	if (r->cap != cap) {
+		struct am_stamp *at = am_mem_alloc(c->mem, sizeof *at * cap);
+		if (!at)
+			return 0;
+		am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
+		r->at = at;
+		r->cap = cap;
+	}
+	c->free_readers = r->next_free;
 	return id;
 }
 
@@ -172,10 +204,60 @@ static bool is_entity_stale(const struct am_checker *c, const struct am_entity *
 	return true;
 }
 
+static struct am_entity *insert_at(struct am_checker *c, uint32_t i, uint64_t key, uint8_t mask)
+{
+	struct am_entity *e = &c->table[i];
+
+	assert(!e->key);
+	e->key = key;
+	e->write.moment = e->read.moment = 0;
+	e->more = 0;
+	e->mask = mask;
+	if (++c->n_entities > c->stats.entities_peak)
+		c->stats.entities_peak = c->n_entities;
+	return e;
+}
+
+static uint32_t hole_for(const struct am_checker *c, uint64_t key)
+{
+	uint32_t i = home_of(c, key);
+
+	while (c->table[i].key)
+		i = (i + 1) & mask_of(c);
+	return i;
+}
+
+/* Few are kept: set them aside, empty the table, put them back. False if they are too many. */
+static bool purge_by_copy(struct am_checker *c)
+{
+	const size_t room = c->scratch ? scratch_of(c->log) : 0;
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i <= mask_of(c); i++)
+		if (c->table[i].key && !is_entity_stale(c, &c->table[i])) {
+			if (kept == room)
+				return false;
+			c->scratch[kept++] = c->table[i];
+			c->scratch[kept - 1].kept_at = i;
+		}
+	for (size_t k = 0; k < kept; k++)
+		c->table[c->scratch[k].kept_at].more = 0;
+	for (uint32_t i = 0; i <= mask_of(c); i++)
+		if (c->table[i].key)
+			readers_drop(c, &c->table[i]);
+	memset(c->table, 0, sizeof *c->table << c->log);
+	for (size_t k = 0; k < kept; k++)
+		c->table[hole_for(c, c->scratch[k].key)] = c->scratch[k];
+	c->n_entities = (uint32_t)kept;
+	return true;
+}
+
 /* Drop what no open region reaches: such an access is on no cycle to come (R4). */
 static void purge(struct am_checker *c)
 {
 	am_horizon(c);
+	if (purge_by_copy(c))
+		return;
 	for (uint32_t i = 0; i <= mask_of(c);)
 		if (c->table[i].key && is_entity_stale(c, &c->table[i]))
 			remove_at(c, i); /* another one may have moved here: look again */
@@ -191,8 +273,11 @@ static bool widen(struct am_checker *c)
 
 	if (!t)
 		return false;
+	am_mem_free(c->mem, c->scratch, sizeof *c->scratch * scratch_of(c->log));
 	c->table = t;
 	c->log++;
+	c->limit = limit_of(c->log);
+	c->scratch = scratch_of(c->log) ? am_mem_alloc(c->mem, sizeof *c->scratch * scratch_of(c->log)) : NULL;
 	const uint32_t mask = mask_of(c);
 	for (uint32_t i = 0; i < old_size; i++) {
 		if (!old[i].key)
@@ -229,25 +314,16 @@ static void forget_half(struct am_checker *c)
 /* Room for one more access: up to CELLS_MAX new cells. Moves entities. */
 static inline void reserve(struct am_checker *c)
 {
-	if (__builtin_expect((c->n_entities + CELLS_MAX) * UINT64_C(8) <= UINT64_C(5) << c->log, 1))
+	if (__builtin_expect(c->n_entities + CELLS_MAX <= c->limit, 1))
 		return;
 	purge(c);
-	if (c->n_entities * UINT64_C(4) > UINT64_C(1) << c->log && !widen(c) &&
-	    (c->n_entities + CELLS_MAX) * UINT64_C(8) > UINT64_C(5) << c->log)
+	if (c->n_entities > c->limit / 2 && !widen(c) && c->n_entities + CELLS_MAX > c->limit)
 		forget_half(c);
 }
 
 static struct am_entity *insert(struct am_checker *c, uint64_t key, uint8_t mask)
 {
-	uint32_t i = home_of(c, key);
-
-	while (c->table[i].key)
-		i = (i + 1) & mask_of(c);
-	struct am_entity *e = &c->table[i];
-	*e = (struct am_entity){.key = key, .mask = mask};
-	if (++c->n_entities > c->stats.entities_peak)
-		c->stats.entities_peak = c->n_entities;
-	return e;
+	return insert_at(c, hole_for(c, key), key, mask);
 }
 
 /* A cell of this word with one of these bytes. */
@@ -261,86 +337,108 @@ static struct am_entity *find_any(const struct am_checker *c, uint64_t key, uint
 
 /* ---- accesses ------------------------------------------------------------------------------ */
 
-static inline bool is_mine(const struct am_checker *c, const struct am_stamp *s, uint32_t slot)
+/* By this thread? */
+static inline bool is_own(const struct am_now *now, const struct am_stamp *s)
 {
-	return s->moment >= c->vertex[slot].begin && AM_SLOT_OF(s->moment) == slot;
+	return AM_SLOT_OF(s->moment) == now->slot;
 }
 
-static void edges_of(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
+/* In the region at hand? */
+static inline bool is_mine(const struct am_now *now, const struct am_stamp *s)
+{
+	return s->moment >= now->begin && is_own(now, s);
+}
+
+static void edges_of_readers(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
+{
+	const struct am_readers *r = &c->readers[e->more];
+
+	for (uint32_t i = 0; i < r->cap; i++)
+		if (r->at[i].moment && !is_own(now, &r->at[i]))
+			am_edge_add(c, now, &r->at[i], e->key, mask);
+}
+
+static inline void edges_of(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
 {
 	const uint8_t common = e->mask & mask;
 
-	if (e->write.moment)
+	if (e->write.moment && !is_own(now, &e->write))
 		am_edge_add(c, now, &e->write, e->key, common);
 	if (!now->writes)
 		return;
-	if (e->read.moment)
+	if (e->read.moment && !is_own(now, &e->read))
 		am_edge_add(c, now, &e->read, e->key, common);
-	for (uint32_t i = 0; e->more && i < c->readers[e->more].cap; i++)
-		if (c->readers[e->more].at[i].moment)
-			am_edge_add(c, now, &c->readers[e->more].at[i], e->key, common);
+	if (e->more)
+		edges_of_readers(c, now, e, common);
 }
 
-static void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
+/* Another thread's read is there already: may this one stand for it? */
+static void note_further_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
-	struct am_stamp *mine = NULL;
-
-	if (e->more) {
-		mine = readers_place(&c->readers[e->more], now->slot);
-		if (is_mine(c, mine, now->slot))
-			return;
+	if (e->more && is_mine(now, readers_place(&c->readers[e->more], now->slot)))
+		return;
+	if (is_own(now, &e->read) || am_stamp_dominated(c, &e->read, now->slot)) {
+		am_now_stamp(now, &e->read);
+		return;
 	}
+	struct am_stamp stamp;
+	am_now_stamp(now, &stamp);
+	readers_add(c, e, &stamp);
+}
+
+static inline void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
+{
 	if (!am_matters(c, now->slot))
 		return;
-	if (!am_now_end(c, now)) {
+	if (!am_now_tag(c, now))
 		c->stats.forgotten++;
-		return;
-	}
-	if (!e->read.moment || AM_SLOT_OF(e->read.moment) == now->slot ||
-	    am_stamp_dominated(c, &e->read, now->slot))
-		e->read = now->end.stamp;
+	else if (!e->read.moment && !e->more)
+		am_now_stamp(now, &e->read);
 	else
-		readers_add(c, e, &now->end.stamp);
+		note_further_read(c, now, e);
 }
 
-static void note_write(struct am_checker *c, struct am_now *now, struct am_entity *e)
+static inline void note_write(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
-	readers_drop(c, e);
-	e->read = (struct am_stamp){0};
-	if (!am_matters(c, now->slot) || !am_now_end(c, now)) {
-		c->stats.forgotten += am_matters(c, now->slot);
+	if (e->more)
+		readers_drop(c, e);
+	e->read.moment = 0;
+	if (!am_matters(c, now->slot)) {
 		remove_at(c, (uint32_t)(e - c->table));
-		return;
+	} else if (!am_now_tag(c, now)) {
+		c->stats.forgotten++;
+		remove_at(c, (uint32_t)(e - c->table));
+	} else {
+		am_now_stamp(now, &e->write);
 	}
-	e->write = now->end.stamp;
 }
 
 /* An access to a cell of exactly these bytes. */
 static inline void hit(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
 	if (now->writes) {
-		if (is_mine(c, &e->write, now->slot) && !e->read.moment && !e->more)
+		if (is_mine(now, &e->write) && !e->read.moment && !e->more)
 			return;
-		edges_of(c, now, e, e->mask);
+		edges_of(c, now, e, (uint8_t)e->mask);
 		note_write(c, now, e);
 	} else {
-		if (is_mine(c, &e->read, now->slot) || is_mine(c, &e->write, now->slot))
+		if (is_mine(now, &e->read) || is_mine(now, &e->write))
 			return;
-		edges_of(c, now, e, e->mask);
+		edges_of(c, now, e, (uint8_t)e->mask);
 		note_read(c, now, e);
 	}
 }
 
-static void fresh(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
+static inline void fresh(struct am_checker *c, struct am_now *now, uint32_t hole, uint64_t key, uint8_t mask)
 {
 	if (!am_matters(c, now->slot))
 		return;
-	if (!am_now_end(c, now)) {
+	if (!am_now_tag(c, now)) {
 		c->stats.forgotten++;
 		return;
 	}
-	struct am_entity *e = insert(c, key, mask);
-	*(now->writes ? &e->write : &e->read) = now->end.stamp;
+	struct am_entity *e = insert_at(c, hole, key, mask);
+	am_now_stamp(now, now->writes ? &e->write : &e->read);
 }
 
 /* Cut a cell in two so that it lies inside or outside of these bytes. */
@@ -379,7 +477,7 @@ static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key
 		}
 	}
 	if (rest)
-		fresh(c, now, key, rest);
+		fresh(c, now, hole_for(c, key), key, rest);
 }
 
 static void mismatch(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
@@ -405,7 +503,7 @@ void am_table_touch(struct am_checker *c, struct am_now *now, uint64_t key, uint
 			return;
 		}
 		if (!e->key) {
-			fresh(c, now, key, mask);
+			fresh(c, now, i, key, mask);
 			return;
 		}
 	}
@@ -462,6 +560,9 @@ void am_table_clear(struct am_checker *c)
 void am_table_free(struct am_checker *c)
 {
 	am_table_clear(c);
+	for (uint32_t i = 0; i < c->cap_readers; i++)
+		am_mem_free(c->mem, c->readers[i].at, sizeof *c->readers[i].at * c->readers[i].cap);
 	am_mem_free(c->mem, c->readers, sizeof *c->readers * c->cap_readers);
+	am_mem_free(c->mem, c->scratch, sizeof *c->scratch * scratch_of(c->log));
 	am_mem_free(c->mem, c->table, sizeof *c->table << c->log);
 }

@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#ifndef TWINS_COUNT
+#define TWINS_COUNT 120000
+#endif
+
 struct verdict {
 	const struct trace *trace;
 	enum am_conflicts conflicts;
@@ -97,7 +101,7 @@ int main(int argc, char **argv)
 {
 	const char *env = getenv("CHECKER_SEED");
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : env ? strtoull(env, NULL, 0) : 1;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 120000;
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : TWINS_COUNT;
 	struct tally n = {0};
 
 	printf("# seed %llu, %llu traces\n", (unsigned long long)seed, (unsigned long long)count);
