@@ -301,7 +301,7 @@ static const char *edge_words(const struct story *s, const struct am_vstep *from
 		return am_textf(s->arena, "%s came to %s after %s, in program order", t,
 				transaction(s, to), transaction(s, from));
 	const bool is_sync = am_kind_is_sync(from->kind);
-	return am_textf(s->arena, "%s %s %s before %s %s%s: %s comes before %s", t, past(from),
+	return am_textf(s->arena, "%s %s %s before %s %s%s: %s precedes %s", t, past(from),
 			object_text(s, from), u, is_sync ? "did" : past(to), is_sync ? "" : " it",
 			transaction(s, from), transaction(s, to));
 }
