@@ -144,7 +144,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 	}
 	if (id < am_area.file->threads.capacity) {
 		struct am_ringthread *row = &am_area.threads[id];
-		if (row->state == 0)
+		if (row->state == 0 && !row->create_site) /* not made by our hook */
 			row->parent = AM_NO_THREAD;
 		row->os_tid = lane->os_tid;
 		__atomic_store_n(&row->state, 1, __ATOMIC_RELEASE);
