@@ -90,7 +90,7 @@ $(O)/bin/%: scripts/bin/%
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 # Objects of the preload library are built without sanitisers; the rest with SAN=.
-preload_flags := -fexceptions -fno-plt -ftls-model=initial-exec
+preload_flags := -fexceptions -fno-plt -ftls-model=initial-exec -mprfchw
 $(O)/obj/preload/%.c.o: preload/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)

@@ -335,6 +335,9 @@ static void drain_here(void)
 
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 {
+	/* Once it waits, a good while: half a ring. */
+	if (need < (lane->mask + 1) / 2)
+		need = (lane->mask + 1) / 2;
 	uint64_t since = now_ms();
 	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
 

@@ -23,7 +23,7 @@ static inline bool is_outermost(const pthread_mutex_t *m)
 	return am_likely((kind & TYPE) != PTHREAD_MUTEX_RECURSIVE_NP) || m->__data.__count == 1;
 }
 
-static inline void locked(const pthread_mutex_t *m, int r, struct am_here here)
+static __attribute__((noinline)) void locked(const pthread_mutex_t *m, int r, struct am_here here)
 {
 	if (am_likely(r == 0)) {
 		if (am_likely(is_outermost(m)))
@@ -54,13 +54,44 @@ static inline bool will_release(const pthread_mutex_t *m)
 	return owner == own_tid() && is_outermost(m);
 }
 
+/* What a lock does besides the usual, when libc's part is done: out of line, so that the usual has
+ * little to save. */
+static __attribute__((noinline, cold)) int lock_slowly(pthread_mutex_t *m, int r, uintptr_t pc,
+						       uintptr_t cfa)
+{
+	locked(m, r, (struct am_here){pc, cfa});
+	return r;
+}
+
+static __attribute__((noinline, cold)) int lock_rest(uint64_t w0, uint64_t index, uint32_t number,
+						     uintptr_t pc, uintptr_t cfa)
+{
+	am_log_rest(w0, index, number, pc, cfa);
+	return 0;
+}
+
+static __attribute__((noinline, cold)) int lock_and_wake(void)
+{
+	am_drain_wake();
+	return 0;
+}
+
 AM_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	if (!am_on())
 		return am_real.pthread_mutex_lock(m);
+	const struct am_here here = AM_HERE;
+	uint64_t index;
+	uint32_t number;
 	const int r = am_real.pthread_mutex_lock(m);
-	locked(m, r, AM_HERE);
-	return r;
+	if (am_unlikely(r != 0 || !is_outermost(m) || !am_log_is_ready()))
+		return lock_slowly(m, r, here.pc, here.cfa);
+	const uint64_t w0 = am_log_w0(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m);
+	if (am_unlikely(!am_log_now(AM_ACQUIRE, w0, (uintptr_t)m, here, &index, &number)))
+		return lock_rest(w0, index, number, here.pc, here.cfa);
+	if (am_drain_is_asleep())
+		return lock_and_wake();
+	return 0;
 }
 
 AM_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
@@ -95,10 +126,42 @@ AM_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 	return r;
 }
 
+static __attribute__((noinline, cold)) int unlock_slowly(pthread_mutex_t *m, uintptr_t pc,
+							 uintptr_t cfa)
+{
+	if (am_on() && will_release(m))
+		am_log(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m, ((struct am_here){pc, cfa}));
+	return am_real.pthread_mutex_unlock(m);
+}
+
+static __attribute__((noinline, cold)) int unlock_rest(pthread_mutex_t *m, uint64_t index,
+						       uint32_t number, uintptr_t pc, uintptr_t cfa)
+{
+	am_log_rest(am_log_w0(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m), index, number, pc, cfa);
+	return am_real.pthread_mutex_unlock(m);
+}
+
+static __attribute__((noinline, cold)) int unlock_and_wake(pthread_mutex_t *m)
+{
+	am_drain_wake();
+	return am_real.pthread_mutex_unlock(m);
+}
+
 AM_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	if (am_on() && am_likely(will_release(m)))
-		am_log(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m, AM_HERE);
+	if (am_state() == AM_PASS)
+		return am_real.pthread_mutex_unlock(m);
+	const struct am_here here = AM_HERE;
+	uint64_t index;
+	uint32_t number;
+	const int kind = __atomic_load_n(&m->__data.__kind, __ATOMIC_RELAXED);
+	if (am_unlikely(am_state() != AM_ON || kind & (TYPE | ROBUST | PRIORITY) || !am_log_is_ready()))
+		return unlock_slowly(m, here.pc, here.cfa);
+	const uint64_t w0 = am_log_w0(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m);
+	if (am_unlikely(!am_log_now(AM_RELEASE, w0, (uintptr_t)m, here, &index, &number)))
+		return unlock_rest(m, index, number, here.pc, here.cfa);
+	if (am_drain_is_asleep())
+		return unlock_and_wake(m);
 	return am_real.pthread_mutex_unlock(m);
 }
 

@@ -149,7 +149,6 @@ static uint32_t start(bool is_child)
 	if (!open_all(is_child ? taken : NULL))
 		return AM_PASS;
 	am_process_watch_exits();
-	am_site_is_deep = am_opt.stack > 4;
 	am_functions_resolve();
 	const bool is_all = am_opt.mode != AM_MODE_CHECK || strstr(am_opt.atomic, "sections") != NULL;
 	return is_all ? AM_ON : AM_IDLE;

@@ -18,6 +18,7 @@
 
 #include "preload/area.h"
 #include "preload/runtime.h"
+#include "preload/site.h"
 
 struct am_lane *am_lanes[AM_LANES_MAX];
 __thread struct am_tls am_tls;
@@ -137,7 +138,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 		lane->n_pending = 0;
 		lane->site_misses = lane->site_fills = 0;
 		lane->is_pc_only = lane->depth = 0;
-		memset(lane->sites, 0, sizeof lane->sites);
+		am_site_clear(&lane->caches);
 		memset(lane->names, 0, sizeof lane->names);
 		t->head = at;
 		__atomic_store_n(&dir->state, AM_RING_LIVE, __ATOMIC_RELEASE); /* partner: drain.c */
@@ -156,7 +157,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 	}
 	t->units = lane->units;
 	t->mask = lane->mask;
-	t->sites = lane->sites;
+	t->caches = &lane->caches;
 	t->limit = 0;
 	t->event = 0;
 	t->id = id + 1;

@@ -35,7 +35,7 @@ struct am_lane {
 	uint64_t end;					 /* ring index at which a closing thread stopped */
 	uint64_t stuck_at, stuck_ns;			 /* hole that does not fill, since when */
 
-	struct am_site_cached sites[AM_SITE_CACHE] __attribute__((aligned(64)));
+	struct am_caches caches __attribute__((aligned(64)));
 	struct {
 		const char *text;
 		uint32_t id;

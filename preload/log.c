@@ -161,7 +161,7 @@ bool am_log_record(struct am_record *r, struct am_here here)
 		errno = saved;
 		return false;
 	}
-	const uint32_t site = here.pc ? am_site(t, here) : 0;
+	const uint32_t site = here.pc ? am_site(t, r->kind, here) : 0;
 	t->event = outer ? outer : here.cfa;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* A wait or wake takes two numbers, the condition's first (event.h). */
@@ -178,10 +178,34 @@ bool am_log_record(struct am_record *r, struct am_here here)
 	    number | (uint64_t)site << 32);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = outer;
-	if (am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED)))
+	if (am_drain_is_asleep())
 		am_drain_wake();
 	errno = saved;
 	return true;
+}
+
+void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa)
+{
+	struct am_record r = {.kind = (uint8_t)(w0 & AM_R_KIND_MASK),
+			      .detail = (uint8_t)(w0 >> AM_R_DETAIL_SHIFT & 31), .has_seq = true,
+			      .object = object, .ordered = object};
+	am_log_record(&r, (struct am_here){pc, cfa});
+}
+
+void am_log_rest(uint64_t w0, uint64_t index, uint32_t number, uintptr_t pc, uintptr_t cfa)
+{
+	struct am_tls *t = &am_tls;
+	const struct am_here here = {pc, cfa};
+	const int saved = errno;
+	const bool is_pc_only = am_site_is_pc_only((enum am_kind)(w0 & AM_R_KIND_MASK));
+	const uint32_t site = is_pc_only ? am_site_miss_pc(here, false) : am_site_miss(here, false);
+
+	put(t, index, w0, number | (uint64_t)site << 32);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = 0;
+	if (am_drain_is_asleep())
+		am_drain_wake();
+	errno = saved;
 }
 
 void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mutex,

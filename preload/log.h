@@ -62,13 +62,19 @@ static inline uint32_t am_state(void)
 /* Is this hook to log? Synchronisation objects, accesses. */
 static inline bool am_on(void)
 {
-	return am_likely(am_state() == AM_ON) || am_rouse();
+	const uint32_t state = am_state();
+	if (am_likely(state == AM_ON))
+		return true;
+	return am_unlikely(state == AM_COLD) && am_rouse();
 }
 
 /* Is this hook to do its work? Threads, processes, names. */
 static inline bool am_watching(void)
 {
-	return am_likely(am_state() >= AM_IDLE) || am_rouse_watching();
+	const uint32_t state = am_state();
+	if (am_likely(state >= AM_IDLE))
+		return true;
+	return am_unlikely(state == AM_COLD) && am_rouse_watching();
 }
 
 /* ---- state of a thread ----------------------------------------------------------------------- */
@@ -80,18 +86,35 @@ struct am_here {
 #define AM_HERE                                                                                    \
 	((struct am_here){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 
-/* One remembered call site. Valid for a call from `pc` with stack pointer `cfa` while the return
- * addresses of the callers, in the stack at cfa + off[], still are caller[]. Unused: off is -8,
- * where the hook's own return address lies, and caller is pc. */
+/* One remembered call site: `key` mixes return address and stack pointer into 64 bits; it speaks of
+ * this call if also the return addresses of the callers, which lie in the stack at slot[], still are
+ * caller[]. Unused slots point at the entry's own `caller`. */
 struct am_site_cached {
-	uintptr_t pc, cfa;
+	uint64_t key;
+	const uintptr_t *slot[3];
 	uintptr_t caller[3];
-	int32_t off[3];
 	uint32_t site;
-};
-_Static_assert(sizeof(struct am_site_cached) <= 64, "one cache line");
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct am_site_cached) == 64, "one cache line");
 
-enum { AM_SITE_CACHE = 128 };
+/* One remembered return address: for releases, which carry no callers. */
+struct am_pc_cached {
+	uintptr_t pc;
+	uint64_t site;
+};
+
+enum {
+	AM_SITE_CACHE_BITS = 7,
+	AM_SITE_CACHE = 1 << AM_SITE_CACHE_BITS,
+	AM_PC_CACHE = 128,
+};
+
+struct am_caches {
+	struct am_site_cached site[AM_SITE_CACHE];
+	struct am_pc_cached pc[AM_PC_CACHE];
+};
+
+enum { AM_AHEAD = 32 }; /* units */
 
 struct am_lane; /* lane.h: ring and memory of one thread at a time */
 
@@ -101,7 +124,7 @@ struct am_tls {
 	uint64_t head;		      /* ring index of the next unit */
 	uint64_t limit;		      /* head may go up to here without asking; 0: ask first */
 	uint64_t mask;		      /* units in the ring - 1 */
-	struct am_site_cached *sites; /* AM_SITE_CACHE entries */
+	struct am_caches *caches;     /* call sites */
 	uintptr_t event;	      /* CFA of the hook whose record is being written; 0: none */
 	struct am_lane *lane;
 	uint32_t id;	/* thread id + 1; 0: not attached yet */
@@ -151,26 +174,54 @@ bool am_log_record(struct am_record *record, struct am_here here);
  * False: dropped, and counted. */
 bool am_log_prepare(unsigned n);
 
-/* The id of the call site, by unwinding. */
-uint32_t am_site_miss(struct am_here here);
-uint32_t am_site_deep(const struct am_site_cached *entry, struct am_here here);
-extern uint32_t am_site_is_deep __attribute__((visibility("hidden"))); /* more than 4 frames */
+/* The id of the call site, by unwinding; remembered unless a signal handler asks (is_nested). */
+uint32_t am_site_miss(struct am_here here, bool is_nested);
 
-static inline uint32_t am_site(const struct am_tls *t, struct am_here here)
+/* The same for the return address alone. */
+uint32_t am_site_miss_pc(struct am_here here, bool is_nested);
+
+static inline uint64_t am_site_key(struct am_here here)
 {
-	const uint64_t hash = ((here.pc ^ (here.cfa << 7)) * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
-	const struct am_site_cached *e = &t->sites[hash % AM_SITE_CACHE];
+	return (here.pc ^ (here.cfa << 24 | here.cfa >> 40)) * UINT64_C(0x9e3779b97f4a7c15);
+}
 
-	if (am_unlikely((e->pc ^ here.pc) | (e->cfa ^ here.cfa)))
-		return am_site_miss(here);
-	const uintptr_t a = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[0]) ^ e->caller[0];
-	const uintptr_t b = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[1]) ^ e->caller[1];
-	const uintptr_t c = *(const uintptr_t *)(here.cfa + (intptr_t)e->off[2]) ^ e->caller[2];
-	if (am_unlikely(a | b | c))
-		return am_site_miss(here);
-	if (am_unlikely(am_site_is_deep))
-		return am_site_deep(e, here);
-	return e->site;
+static inline struct am_site_cached *am_site_entry(const struct am_tls *t, uint64_t key)
+{
+	return &t->caches->site[key >> (64 - AM_SITE_CACHE_BITS)];
+}
+
+/* Does this entry speak of this call? The words in the stack are looked at only if it does by its
+ * key, so they are where they were. */
+static inline bool am_site_is_hit(const struct am_site_cached *e, uint64_t key)
+{
+	if (am_unlikely(e->key != key))
+		return false;
+	const uintptr_t a = *e->slot[0] ^ e->caller[0];
+	const uintptr_t b = *e->slot[1] ^ e->caller[1];
+	const uintptr_t c = *e->slot[2] ^ e->caller[2];
+	return am_likely(!(a | b | c));
+}
+
+static inline struct am_pc_cached *am_site_pc_entry(const struct am_tls *t, uintptr_t pc)
+{
+	return &t->caches->pc[(pc ^ pc >> 7) % AM_PC_CACHE];
+}
+
+/* Releases, ends and the like are told by where they are; the way there is that of the acquire. */
+static inline bool am_site_is_pc_only(enum am_kind kind)
+{
+	return kind == AM_RELEASE || kind == AM_POST || kind == AM_END;
+}
+
+static inline uint32_t am_site(const struct am_tls *t, enum am_kind kind, struct am_here here)
+{
+	if (am_site_is_pc_only(kind)) {
+		const struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
+		return p->pc == here.pc ? (uint32_t)p->site : am_site_miss_pc(here, t->event != 0);
+	}
+	const uint64_t key = am_site_key(here);
+	const struct am_site_cached *e = am_site_entry(t, key);
+	return am_site_is_hit(e, key) ? e->site : am_site_miss(here, t->event != 0);
 }
 
 /* Next ring index: atomic towards signal handlers of this thread, no lock prefix needed. */
@@ -189,33 +240,88 @@ static inline uint64_t am_phase(const struct am_tls *t, uint64_t index)
 extern uint32_t am_drain_asleep __attribute__((visibility("hidden")));
 void am_drain_wake(void);
 
-/* One record of one unit, numbered by its object. */
-static inline void am_log(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)
+/* The same as am_log, whatever is unusual. */
+void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa) __attribute__((cold));
+/* The rest of am_log_now when the call site is not known yet. */
+void am_log_rest(uint64_t w0, uint64_t index, uint32_t number, uintptr_t pc, uintptr_t cfa)
+	__attribute__((cold));
+
+/* May this thread log one unit at once? Stays true until it does, for a handler that comes in
+ * between leaves a margin. */
+static inline bool am_log_is_ready(void)
+{
+	const struct am_tls *t = &am_tls;
+	return am_likely(t->event == 0 && t->head < t->limit);
+}
+
+static inline bool am_drain_is_asleep(void)
+{
+	/* No fence: the drain thread issues one on all cores (membarrier) after it set this. */
+	return am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED));
+}
+
+/*
+ * One record of one unit, numbered by its object, when am_log_is_ready(). A locked instruction waits
+ * for all that stands before it: so the number is taken first, and the rest overlaps with what the
+ * caller does next. False: the site is unknown, finish with am_log_rest(w0, *index, *number, ...).
+ * The caller then asks am_drain_is_asleep(). Nothing is called here, so nothing has to be saved.
+ */
+static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind, uint64_t w0,
+							     uint64_t object, struct am_here here,
+							     uint64_t *index, uint32_t *number)
 {
 	struct am_tls *t = &am_tls;
+	uint64_t site;
 
-	if (am_unlikely(t->event != 0 || t->head >= t->limit)) {
-		struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .has_seq = true,
-				      .object = object, .ordered = object};
-		am_log_record(&r, here);
-		return;
-	}
-	const uint32_t site = am_site(t, here);
 	t->event = here.cfa;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	const uint64_t w1 = am_number(object) | (uint64_t)site << 32;
-	const uint64_t i = am_reserve(t, 1);
-	struct am_unit *u = &t->units[i & t->mask];
-	/* Order of the two stores: partner is the acquire load of w0 in ring.c. */
-	__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
-	__atomic_store_n(&u->w0,
-			 (uint64_t)kind | AM_R_SEQ | am_phase(t, i) |
-				 (uint64_t)detail << AM_R_DETAIL_SHIFT | object << AM_R_OBJECT_SHIFT,
-			 __ATOMIC_RELEASE);
+	*number = am_number(object);
+	const uint64_t i = *index = am_reserve(t, 1);
+	if (am_site_is_pc_only(kind)) {
+		const struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
+		if (am_unlikely(p->pc != here.pc))
+			return false;
+		site = p->site << 32;
+	} else {
+		const uint64_t key = am_site_key(here);
+		const struct am_site_cached *e = am_site_entry(t, key);
+		if (am_unlikely(!am_site_is_hit(e, key)))
+			return false;
+		site = (uint64_t)e->site << 32;
+	}
+	const uint64_t mask = t->mask;
+	struct am_unit *u = &t->units[i & mask];
+	const uint64_t phase = i & (mask + 1) ? 0 : AM_R_PHASE;
+	/* Order of the two stores: partner is the acquire load of w0 in am_ring_has. */
+	__atomic_store_n(&u->w1, *number | site, __ATOMIC_RELAXED);
+	__atomic_store_n(&u->w0, w0 | phase, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = 0;
-	/* No fence: the drain thread issues one on all cores (membarrier) after it set this. */
-	if (am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED)))
+	/* The line ahead was last read by the consumer, on another core: ask for it in time, or the
+	 * next locked instruction waits for it. Beyond the end of the ring it does nothing. */
+	__builtin_prefetch(u + AM_AHEAD, 1);
+	return true;
+}
+
+static inline uint64_t am_log_w0(enum am_kind kind, unsigned detail, uint64_t object)
+{
+	return (uint64_t)kind | AM_R_SEQ | (uint64_t)detail << AM_R_DETAIL_SHIFT |
+	       object << AM_R_OBJECT_SHIFT;
+}
+
+/* One record of one unit, numbered by its object. */
+static inline __attribute__((always_inline)) void am_log(enum am_kind kind, unsigned detail,
+							 uint64_t object, struct am_here here)
+{
+	const uint64_t w0 = am_log_w0(kind, detail, object);
+	uint64_t index;
+	uint32_t number;
+
+	if (!am_log_is_ready())
+		am_log_cold(w0, object, here.pc, here.cfa);
+	else if (!am_log_now(kind, w0, object, here, &index, &number))
+		am_log_rest(w0, index, number, here.pc, here.cfa);
+	else if (am_drain_is_asleep())
 		am_drain_wake();
 }
 

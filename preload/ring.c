@@ -10,21 +10,29 @@
 
 size_t am_ring_collect(const struct am_lane *lane, uint64_t from, struct am_unit *out, size_t max)
 {
-	size_t n = 0;
+	const uint64_t capacity = lane->mask + 1;
+	size_t n = 0, whole = 0; /* units copied; of them in whole records */
+	size_t left = 0;	 /* units of the last record that are still to come */
 
-	while (am_ring_has(lane, from + n)) {
-		const struct am_unit *u = &lane->units[(from + n) & lane->mask];
-		const size_t units = 1 + (u->w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX);
-		if (n + units > max || n + units > lane->mask + 1)
-			break;
-		for (size_t k = 1; k < units; k++)
-			if (!am_ring_has(lane, from + n + k))
-				return n;
-		for (size_t k = 0; k < units; k++)
-			out[n + k] = lane->units[(from + n + k) & lane->mask];
-		n += units;
+	if (max > capacity)
+		max = capacity;
+	while (n < max) {
+		/* A stretch without wrap has one phase. */
+		const uint64_t at = (from + n) & lane->mask;
+		const uint64_t phase = (from + n) & capacity ? 0 : AM_R_PHASE;
+		const struct am_unit *u = &lane->units[at];
+		const size_t stretch = capacity - at < max - n ? capacity - at : max - n;
+		for (size_t k = 0; k < stretch; k++, n++) {
+			const uint64_t w0 = __atomic_load_n(&u[k].w0, __ATOMIC_ACQUIRE);
+			if ((w0 & AM_R_PHASE) != phase)
+				return whole;
+			out[n].w0 = w0;
+			out[n].w1 = u[k].w1;
+			left = left ? left - 1 : w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX;
+			whole = left ? whole : n + 1;
+		}
 	}
-	return n;
+	return whole;
 }
 
 size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end)

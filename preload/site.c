@@ -15,8 +15,6 @@
 
 enum { HASH_SIZE = 65536, MISSES_MAX = 20000 };
 
-uint32_t am_site_is_deep;
-
 /* Open addressing; 0 is empty. Entries are never moved or removed. */
 static uint32_t table[HASH_SIZE];
 
@@ -90,7 +88,15 @@ void am_site_forget(void)
 	memset(table, 0, sizeof table);
 }
 
-uint32_t am_site_miss(struct am_here here)
+void am_site_clear(struct am_caches *caches)
+{
+	memset(caches, 0, sizeof *caches);
+	for (unsigned i = 0; i < AM_SITE_CACHE; i++)
+		for (unsigned k = 0; k < 3; k++)
+			caches->site[i].slot[k] = &caches->site[i].caller[k];
+}
+
+uint32_t am_site_miss(struct am_here here, bool is_nested)
 {
 	struct am_tls *t = &am_tls;
 	struct am_lane *lane = t->lane;
@@ -112,33 +118,43 @@ uint32_t am_site_miss(struct am_here here)
 		n = 1;
 	}
 	const uint32_t id = am_site_intern(f, n);
-	if (!outer) {
-		const uint64_t hash =
-			((here.pc ^ (here.cfa << 7)) * UINT64_C(0x9e3779b97f4a7c15)) >> 57;
-		struct am_site_cached *e = &t->sites[hash % AM_SITE_CACHE];
-		bool is_cacheable = true;
+	if (!is_nested) {
+		const uint64_t key = am_site_key(here);
+		struct am_site_cached *e = am_site_entry(t, key);
+		bool is_cacheable = n <= 4; /* what the entry can check */
 		for (unsigned i = 0; i < 3; i++) {
-			e->off[i] = -8;
-			e->caller[i] = here.pc;
+			e->slot[i] = &e->caller[i];
+			e->caller[i] = 0;
 			if (i + 1 >= n)
 				continue;
 			is_cacheable &= f[i + 1].slot != 0;
-			e->off[i] = (int32_t)(f[i + 1].slot - here.cfa);
+			e->slot[i] = (const uintptr_t *)f[i + 1].slot;
 			e->caller[i] = f[i + 1].pc;
 		}
 		e->site = id;
-		e->cfa = here.cfa;
-		e->pc = is_cacheable ? here.pc : 0;
+		e->key = is_cacheable ? key : 0;
+		if (!is_cacheable)
+			e->slot[0] = e->slot[1] = e->slot[2] = &e->caller[0];
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = outer;
 	return id;
 }
 
-/* More frames than the cache checks: look at all of them. */
-uint32_t am_site_deep(const struct am_site_cached *e, struct am_here here)
+uint32_t am_site_miss_pc(struct am_here here, bool is_nested)
 {
-	const uint64_t *frames = entry(e->site);
+	struct am_tls *t = &am_tls;
+	const struct am_frame f = {here.pc, 0};
+	const uint32_t id = am_site_intern(&f, 1);
 
-	return e->site && frames[0] <= 4 ? e->site : am_site_miss(here);
+	if (!is_nested) {
+		struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
+		/* A handler that comes now writes its own pair whole, or sees pc 0. */
+		p->pc = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		p->site = id;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		p->pc = here.pc;
+	}
+	return id;
 }

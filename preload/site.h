@@ -11,6 +11,9 @@
 /* Id of the stack, the same for the same stack; 0 when the table is full. */
 uint32_t am_site_intern(const struct am_frame *frames, size_t n);
 void am_site_forget(void);
+/* Nothing remembered. */
+struct am_caches;
+void am_site_clear(struct am_caches *caches);
 void am_intern_forget(void);
 
 #endif

@@ -158,7 +158,7 @@ struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here he
 		if (s->id < am_area.file->threads.capacity) {
 			struct am_ringthread *row = &am_area.threads[s->id];
 			row->parent = parent;
-			row->create_site = am_tls.lane ? am_site(&am_tls, here) : 0;
+			row->create_site = am_tls.lane ? am_site(&am_tls, AM_FORK, here) : 0;
 		}
 		__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
 		am_log_thread(AM_FORK, s->id, here);
