@@ -41,6 +41,7 @@ struct am_query {
 	enum am_property property;
 	uint32_t a, b, c; /* events */
 	uint32_t region;
+	bool alone;    /* serial: the other regions are no transactions (Sinha et al. II.D) */
 	bool plain;    /* three: any data conflict counts, values do not matter */
 	bool complete; /* only runs in which every thread reaches its end */
 };

@@ -98,9 +98,10 @@ static const char *enter(struct am_build *b, uint32_t object)
 			*vec_push(&b->held) = a;
 		}
 	}
-	if (b->run->object.at[object].kind == AM_OBJ_SEM)
-		b->ctp->objects[object_of(b, object, AM_CTP_SEM)].count =
-			(uint32_t)(b->run->object.at[object].initial + sum);
+	if (b->run->object.at[object].kind == AM_OBJ_SEM) {
+		const uint32_t sem = object_of(b, object, AM_CTP_SEM);
+		b->ctp->objects[sem].count = (uint32_t)(b->run->object.at[object].initial + sum);
+	}
 	return NULL;
 }
 

@@ -10,6 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A class is a set of cells that some access covers together; it becomes one object in which each cell
+ * has the same few bytes, so that an access of several cells is still one event. A cell holds the
+ * number of its last writer within the class, 0 before the segment. A class whose accesses are too
+ * wide for that (8 bytes) gives each cell 8 bytes, and a wide access comes apart.
+ */
+struct class {
+	uint32_t object; /* AM_NONE until used */
+	uint32_t first;	 /* cell */
+	uint32_t cells, widest;
+	uint32_t writes;
+	uint32_t bytes; /* of a cell */
+	uint32_t numbers;
+};
+
 /* A data object of value and ctp: neighbouring cells that some access covers together. */
 struct block {
 	uint32_t object; /* in the program */
@@ -26,9 +41,11 @@ struct private_write {
 };
 
 struct am_build_data {
-	uint32_t *parent;	/* union-find over cells; value, ctp */
-	uint32_t *cell_object;	/* sync, avp: object of each cell; value, ctp: block of each root */
+	uint32_t *parent;      /* union-find over cells */
+	uint32_t *cell_object; /* of each root: its class (sync, avp) or block (value, ctp) */
+	VEC(struct class) class;
 	VEC(struct block) block;
+	uint64_t *number; /* sync, avp: of each write of the span, within its class */
 	struct private_write *private; /* by cell: writes to memory of one thread */
 	uint32_t *first_node;	 /* by thread: first expression of the span */
 	VEC(uint32_t) *node;	 /* by thread: nodes of the program for expressions from there on */
@@ -63,74 +80,6 @@ static void note(struct am_build *b, uint32_t e, uint32_t x)
 		b->event[e - b->low] = x;
 }
 
-/* ---- sync, avp: cells ------------------------------------------------------------------------------ */
-
-/* Every write writes its own number; 0 is the state before the run. */
-static uint64_t number(uint32_t writer)
-{
-	return writer == AM_NONE ? 0 : (uint64_t)writer + 1;
-}
-
-static uint32_t cell_object(struct am_build *b, uint32_t cell)
-{
-	struct am_build_data *d = b->data;
-	char name[32];
-
-	if (d->cell_object[cell] != AM_NONE)
-		return d->cell_object[cell];
-	uint32_t last = AM_NONE;
-	for (uint32_t t = 0; t < b->run->n_threads; t++) {
-		const struct am_index_entry *e =
-			am_index_last(b->index, cell, t, b->segment->from[t]);
-		if (!e || e->last_write == AM_NONE)
-			continue;
-		const uint32_t w = am_run_at(b->run, t, b->index->entry[e->last_write].eid);
-		last = last == AM_NONE || w > last ? w : last;
-	}
-	snprintf(name, sizeof name, "%#lx", (unsigned long)b->run->cell_address[cell]);
-	d->cell_object[cell] = am_ctp_data(b->ctp, name, 8);
-	am_ctp_init(b->ctp, d->cell_object[cell], 0, 8, number(last));
-	return d->cell_object[cell];
-}
-
-static void add_cells(struct am_build *b, uint32_t e)
-{
-	const struct am_run_event *r = &b->run->event.at[e];
-	const uint32_t t = b->thread[r->thread];
-	const bool couples = b->kind == AM_PREDICT_AVP && r->reads;
-	const uint32_t first = b->ctp->event_count;
-
-	for (uint32_t i = 0; i < r->cells; i++) {
-		if (!b->run->cell_shared[r->cell + i])
-			continue;
-		const uint32_t object = cell_object(b, r->cell + i);
-		const uint32_t own = am_ctp_const(b->ctp, 64, number(e));
-		uint32_t x;
-		if (couples && r->writes) {
-			/* what a broken update writes is nobody's number */
-			const uint64_t seen = number(b->run->writer.at[r->couple + i]);
-			x = am_ctp_update(b->ctp, t, object, 0, 8);
-			const uint32_t kept = equals(b, am_ctp_at(b->ctp, x)->read, 64, seen);
-			const uint32_t other = am_ctp_const(b->ctp, 64, number(e) | UINT64_C(1) << 40);
-			am_ctp_at(b->ctp, x)->value = am_ctp_op(b->ctp, AM_OP_ITE, 64, kept, own, other);
-		} else if (r->writes) {
-			x = am_ctp_write(b->ctp, t, object, 0, 8, own);
-		} else {
-			x = am_ctp_read(b->ctp, t, object, 0, 8);
-		}
-		note(b, e, x);
-	}
-	uint32_t x = first;
-	for (uint32_t i = 0; couples && i < r->cells; i++) {
-		if (!b->run->cell_shared[r->cell + i])
-			continue;
-		const uint64_t seen = number(b->run->writer.at[r->couple + i]);
-		assume(b, t, equals(b, am_ctp_at(b->ctp, x++)->read, 64, seen));
-	}
-}
-
-/* ---- value, ctp: bytes ------------------------------------------------------------------------------ */
-
 static uint32_t root(struct am_build_data *d, uint32_t cell)
 {
 	while (d->parent[cell] != cell)
@@ -143,6 +92,136 @@ static bool is_shared_access(const struct am_build *b, uint32_t e)
 	const struct am_run_event *r = &b->run->event.at[e];
 	return am_segment_has(b->segment, r) && (r->reads || r->writes);
 }
+
+/* Unite the cells that one access covers. */
+static void unite(struct am_build *b, bool frees)
+{
+	struct am_build_data *d = b->data;
+
+	for (uint32_t c = 0; c < b->run->n_cells; c++)
+		d->parent[c] = c;
+	for (uint32_t e = b->low; e < b->high; e++) {
+		const struct am_run_event *r = &b->run->event.at[e];
+		if (!is_shared_access(b, e) || (!frees && am_run_raw(b->run, e)->kind == AM_FREE))
+			continue;
+		for (uint32_t c = r->cell + 1; c < r->cell + r->cells; c++)
+			d->parent[root(d, c)] = root(d, r->cell);
+	}
+}
+
+/* ---- sync, avp: cells ------------------------------------------------------------------------------ */
+
+static struct class *class_of(struct am_build *b, uint32_t cell)
+{
+	return &b->data->class.at[b->data->cell_object[root(b->data, cell)]];
+}
+
+static void find_classes(struct am_build *b)
+{
+	struct am_build_data *d = b->data;
+
+	unite(b, true);
+	for (uint32_t e = b->low; e < b->high; e++) {
+		const struct am_run_event *r = &b->run->event.at[e];
+		if (!is_shared_access(b, e))
+			continue;
+		uint32_t *at = &d->cell_object[root(d, r->cell)];
+		if (*at == AM_NONE) {
+			*at = d->class.n;
+			*vec_push(&d->class) = (struct class){.object = AM_NONE, .first = AM_NONE};
+		}
+		struct class *c = &d->class.at[*at];
+		const uint32_t end = c->first == AM_NONE ? 0 : c->first + c->cells;
+		c->first = r->cell < c->first ? r->cell : c->first;
+		c->cells = (r->cell + r->cells > end ? r->cell + r->cells : end) - c->first;
+		c->widest = r->cells > c->widest ? r->cells : c->widest;
+		c->writes += r->writes;
+	}
+	for (uint32_t i = 0; i < d->class.n; i++) {
+		struct class *c = &d->class.at[i];
+		c->bytes = 8;
+		if (c->widest == 2)
+			c->bytes = 4;
+		else if (c->widest > 2 && c->widest <= 4 && c->writes < 30000)
+			c->bytes = 2;
+		else if (c->widest > 2 && c->widest <= 8 && c->writes < 120)
+			c->bytes = 1;
+	}
+}
+
+/* The numbers that the cells of an access hold, cell by cell, as one value. */
+static uint64_t pattern(const struct class *c, const uint64_t *number, uint32_t n)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		value |= number[i] << 8 * c->bytes * i;
+	return value;
+}
+
+/* One event: cells [first, first + n) of event e, which fit 8 bytes. */
+static uint32_t add_piece(struct am_build *b, uint32_t e, uint32_t first, uint32_t n, uint64_t *expected)
+{
+	struct class *c = class_of(b, first);
+	const struct am_run_event *r = &b->run->event.at[e];
+	const uint32_t t = b->thread[r->thread], size = n * c->bytes;
+	uint64_t seen[8] = {0}, own[8], other[8];
+	char name[32];
+	uint32_t x;
+
+	if (c->object == AM_NONE) {
+		snprintf(name, sizeof name, "%#lx", (unsigned long)b->run->cell_address[c->first]);
+		c->object = am_ctp_data(b->ctp, name, c->cells * c->bytes);
+		b->ctp->objects[c->object].aligned = c->widest == 1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t w = r->reads ? b->run->writer.at[r->couple + (first - r->cell) + i] : AM_NONE;
+		const bool is_within = w != AM_NONE && am_segment_has(b->segment, &b->run->event.at[w]);
+		seen[i] = is_within ? b->data->number[w - b->low] : 0;
+		own[i] = b->data->number[e - b->low];
+		other[i] = own[i] + 1;
+	}
+	*expected = pattern(c, seen, n);
+	const uint32_t offset = am_ctp_const(b->ctp, 64, (uint64_t)(first - c->first) * c->bytes);
+	const uint32_t value = am_ctp_const(b->ctp, 8 * size, pattern(c, own, n));
+	if (r->writes && r->reads && b->kind == AM_PREDICT_AVP) {
+		/* what a broken update writes is nobody's number */
+		x = am_ctp_update(b->ctp, t, c->object, offset, size);
+		const uint32_t kept = equals(b, am_ctp_at(b->ctp, x)->read, 8 * size, *expected);
+		am_ctp_at(b->ctp, x)->value =
+			am_ctp_op(b->ctp, AM_OP_ITE, 8 * size, kept, value,
+				  am_ctp_const(b->ctp, 8 * size, pattern(c, other, n)));
+	} else if (r->writes) {
+		x = am_ctp_write(b->ctp, t, c->object, offset, size, value);
+	} else {
+		x = am_ctp_read(b->ctp, t, c->object, offset, size);
+	}
+	note(b, e, x);
+	return x;
+}
+
+static void add_cells(struct am_build *b, uint32_t e)
+{
+	const struct am_run_event *r = &b->run->event.at[e];
+	struct class *c = class_of(b, r->cell);
+	const uint32_t piece = r->cells * c->bytes <= 8 ? r->cells : 1;
+	const uint32_t first = b->ctp->event_count;
+	VEC(uint64_t) expected = {0};
+
+	if (r->writes) {
+		b->data->number[e - b->low] = c->numbers + 1;
+		c->numbers += 2; /* one more for an update that breaks */
+	}
+	for (uint32_t i = 0; i < r->cells; i += piece)
+		add_piece(b, e, r->cell + i, piece, vec_push(&expected));
+	for (uint32_t i = 0; b->kind == AM_PREDICT_AVP && r->reads && i < expected.n; i++) {
+		const uint32_t leaf = am_ctp_at(b->ctp, first + i)->read;
+		assume(b, b->thread[r->thread], equals(b, leaf, 8 * piece * c->bytes, expected.at[i]));
+	}
+	free(expected.at);
+}
+
+/* ---- value, ctp: bytes ------------------------------------------------------------------------------ */
 
 /* The value of byte `address` that an access with a known value read or wrote. */
 static bool byte_of(const struct am_event *raw, uint64_t address, uint8_t *byte)
@@ -212,15 +291,7 @@ static void find_blocks(struct am_build *b)
 	struct am_build_data *d = b->data;
 	const struct am_run *run = b->run;
 
-	for (uint32_t c = 0; c < run->n_cells; c++)
-		d->parent[c] = c;
-	for (uint32_t e = b->low; e < b->high; e++) {
-		const struct am_run_event *r = &run->event.at[e];
-		if (!is_shared_access(b, e) || am_run_raw(run, e)->kind == AM_FREE)
-			continue;
-		for (uint32_t c = r->cell + 1; c < r->cell + r->cells; c++)
-			d->parent[root(d, c)] = root(d, r->cell);
-	}
+	unite(b, false);
 	for (uint32_t e = b->low; e < b->high; e++) {
 		const struct am_run_event *r = &run->event.at[e];
 		if (!is_shared_access(b, e) || am_run_raw(run, e)->kind == AM_FREE)
@@ -551,9 +622,12 @@ void am_build_data_init(struct am_build *b)
 	d->first_node = am_xalloc(b->run->n_threads, sizeof *d->first_node);
 	memset(d->first_node, 0xff, b->run->n_threads * sizeof *d->first_node);
 	d->node = am_xalloc(b->run->n_threads, sizeof *d->node);
-	if (!is_bytes(b))
-		return;
 	d->parent = am_xalloc(cells, sizeof *d->parent);
+	if (!is_bytes(b)) {
+		d->number = am_xalloc(b->high - b->low, sizeof *d->number);
+		find_classes(b);
+		return;
+	}
 	d->private = am_xalloc(cells, sizeof *d->private);
 	find_blocks(b);
 }
@@ -582,6 +656,8 @@ void am_build_data_free(struct am_build *b)
 	free(d->parent);
 	free(d->cell_object);
 	free(d->block.at);
+	free(d->class.at);
+	free(d->number);
 	free(d->private);
 	free(d->pending.at);
 	free(d);

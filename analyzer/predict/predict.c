@@ -170,6 +170,15 @@ static uint32_t *witness_of(const struct am_program *program, const struct am_an
 	return out;
 }
 
+static bool has_no_effect(const struct am_run *run, uint32_t e)
+{
+	const struct am_run_event *r = &run->event.at[e];
+	const uint8_t kind = am_run_raw(run, e)->kind;
+
+	return !r->reads && !r->writes &&
+	       (r->object == AM_NONE || kind == AM_INIT || kind == AM_DESTROY || kind == AM_ONCE_BEGIN);
+}
+
 /* A last look with other eyes: the schedule must run on the step machine (locks, conditions,
  * couples if the model keeps them) and its violation path must close. */
 static bool runs(struct am_predict *p, const struct am_segment *segment, enum am_predict_model model,
@@ -186,8 +195,7 @@ static bool runs(struct am_predict *p, const struct am_segment *segment, enum am
 			const uint32_t e = am_machine_next(&p->machine, r->thread);
 			if (e == witness[i] || e == AM_NONE)
 				break;
-			const struct am_run_event *skipped = &p->run->event.at[e];
-			ok = skipped->object == AM_NONE && !skipped->reads && !skipped->writes;
+			ok = has_no_effect(p->run, e) && am_machine_enabled(&p->machine, e);
 			if (!ok)
 				break;
 			am_machine_step(&p->machine, e);
@@ -219,7 +227,9 @@ static void dump(const struct am_predict *p, struct am_engine *engine, const str
 static void ask(struct am_predict *p, const struct am_segment *segment, struct am_program *program,
 		struct am_engine *engine, struct am_region_result *r)
 {
-	const struct am_query q = {.property = AM_PROP_SERIAL, .region = program->region[segment->region]};
+	const struct am_query q = {.property = AM_PROP_SERIAL,
+				   .region = program->region[segment->region],
+				   .alone = true};
 	struct am_answer answer = {0};
 	struct am_validation v = {0};
 

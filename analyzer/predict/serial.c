@@ -31,7 +31,8 @@ static void rank_transactions(struct builder *b)
 		uint32_t rank = 0, current = AM_CTP_NONE;
 		for (uint32_t i = 0; i < th->length; i++) {
 			const struct am_ctp_event *v = &ctp->events[th->events[i]];
-			if (v->region == AM_CTP_NONE || v->region != current)
+			if (v->region == AM_CTP_NONE || v->region != current ||
+			    b->goal->query.alone)
 				rank++;
 			current = v->region;
 			b->transaction[th->events[i]] = rank;

@@ -92,7 +92,8 @@ static const char *serial(const struct run *r)
 			continue;
 		const struct am_ctp_event *to = &r->ctp->events[m[i + 1]],
 					  *from = &r->ctp->events[m[i + 2]];
-		const bool same = to->region != AM_CTP_NONE && to->region == from->region;
+		const bool same = to->region != AM_CTP_NONE && to->region == from->region &&
+				  !r->query->alone;
 		if (to->thread != from->thread || (to->pos > from->pos && !same) ||
 		    to->thread == first->thread)
 			return "two steps of the cycle do not meet in a transaction";
