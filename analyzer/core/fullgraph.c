@@ -11,7 +11,7 @@
  * reported and not added, so that the graph stays acyclic and later reports speak of new cycles.
  */
 /* SPDX-License-Identifier: MIT */
-#include "fullgraph.h"
+#include "atommon/checker.h"
 
 #include "map.h"
 #include "atommon/mem.h"

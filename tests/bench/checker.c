@@ -6,7 +6,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "checker_gen.h"
 
-#include "analyzer/core/fullgraph.h"
 #include "atommon/checker.h"
 #include "atommon/mem.h"
 

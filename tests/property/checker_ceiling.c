@@ -10,7 +10,6 @@
 
 #include "checker_trace.h"
 
-#include "analyzer/core/fullgraph.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "checker_trace.h"
 
-#include "analyzer/core/fullgraph.h"
 #include "atommon/mem.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #ifndef CHECKER_TEXT_H
 #define CHECKER_TEXT_H
 
-#include "analyzer/core/fullgraph.h"
 #include "analyzer/core/oracle.h"
 #include "atommon/checker.h"
 #include "atommon/mem.h"

@@ -1,0 +1,145 @@
+/* Regions made from locks and functions. */
+/* SPDX-License-Identifier: MIT */
+#include "checker_text.h"
+
+#include "atommon/regions.h"
+
+#include <criterion/criterion.h>
+
+struct out {
+	char text[1024];
+};
+
+static void on_event(void *ctx, const struct am_event *e)
+{
+	struct out *o = ctx;
+	const size_t n = strlen(o->text);
+	const char *name = e->kind == AM_BEGIN ? "(" : e->kind == AM_END ? ")" : am_kind_name(e->kind);
+
+	snprintf(o->text + n, sizeof o->text - n, "%s%s%u", n ? " " : "", name, e->thread);
+}
+
+static uint32_t section_name(void *ctx, uint64_t lock, uint32_t site)
+{
+	(void)ctx, (void)site;
+	return (uint32_t)lock;
+}
+
+static void expect(const char *atomic, const char *text, const char *expected)
+{
+	struct text_trace t = text_parse(text);
+	struct out o = {""};
+	const struct am_regions_config config = {atomic, on_event, &o, section_name, NULL, NULL};
+	struct am_mem mem;
+
+	am_mem_init(&mem, 0);
+	struct am_regions *r = am_regions_new(&config, &mem);
+	for (size_t i = 0; i < t.n; i++)
+		am_regions_event(r, &t.event[i]);
+	am_regions_free(r);
+	am_mem_destroy(&mem);
+	cr_expect_str_eq(o.text, expected, "%s on %s:\n  %s\nnot\n  %s", atomic, text, o.text, expected);
+}
+
+Test(regions, the_list_is_checked)
+{
+	cr_expect_null(am_regions_bad("marked"));
+	cr_expect_null(am_regions_bad("sections,fn:get_*,marked"));
+	cr_expect_str_eq(am_regions_bad("marked,section"), "section");
+	cr_expect_str_eq(am_regions_bad("fn:,marked"), "fn:,marked");
+	cr_expect_str_eq(am_regions_bad(""), "");
+	cr_expect(!am_regions_needed("marked"));
+	cr_expect(am_regions_needed("sections"));
+	cr_expect(am_regions_needed("marked,fn:x"));
+}
+
+Test(regions, marked_ones_pass_only_if_asked)
+{
+	expect("marked", "T1:begin(m) T1:w(V1) T1:end(m)", "(1 write1 )1");
+	expect("sections", "T1:begin(m) T1:w(V1) T1:end(m)", "write1");
+}
+
+Test(regions, outermost_section_holds_its_lock_operations)
+{
+	expect("sections", "T1:acq(L1) T1:acq(L2) T1:rel(L2) T1:rel(L1) T1:acq(L1) T1:rel(L1)",
+	       "(1 acquire1 acquire1 release1 release1 )1 (1 acquire1 release1 )1");
+	expect("sections", "T1:acq(L1) T1:acq(L2) T1:rel(L1) T1:rel(L2)", "(1 acquire1 acquire1 release1 release1 )1");
+	expect("sections", "T1:acq(L1) T2:acq(L2) T1:rel(L1) T2:rel(L2)", "(1 acquire1 (2 acquire2 release1 )1 release2 )2");
+}
+
+Test(regions, shared_lock_taken_twice_is_one_section)
+{
+	expect("sections", "T1:acqs(L1) T1:acqs(L1) T1:rels(L1) T1:rels(L1)", "(1 acquire1 acquire1 release1 release1 )1");
+}
+
+Test(regions, wait_splits_a_section)
+{
+	expect("sections", "T1:acq(L1) T1:wait(L1) T1:wake(L1) T1:rel(L1)", "(1 acquire1 wait1 )1 (1 wake1 release1 )1");
+	expect("sections", "T1:acq(L2) T1:acq(L1) T1:wait(L1) T1:wake(L1) T1:rel(L1) T1:rel(L2)",
+	       "(1 acquire1 acquire1 wait1 )1 (1 wake1 release1 release1 )1");
+}
+
+Test(regions, release_without_acquire_is_not_counted)
+{
+	expect("sections", "T1:rel(L1) T1:acq(L2) T1:rel(L1) T1:rel(L2)", "release1 (1 acquire1 release1 release1 )1");
+}
+
+Test(regions, hole_ends_what_is_open)
+{
+	expect("sections", "T1:acq(L1) T1:lost(x) T1:rel(L1) T1:acq(L2) T1:rel(L2)",
+	       "(1 acquire1 )1 lost1 release1 (1 acquire1 release1 )1");
+	expect("sections", "T1:acq(L1) T1:exit(T1)", "(1 acquire1 )1 thread-end1");
+}
+
+Test(regions, functions_end_with_their_caller)
+{
+	struct out o = {""};
+	const struct am_regions_config config = {"fn:f*", on_event, &o, NULL, NULL, NULL};
+	struct am_event e = {.thread = 1};
+	struct am_mem mem;
+
+	am_mem_init(&mem, 0);
+	struct am_regions *r = am_regions_new(&config, &mem);
+	static const struct {
+		enum am_kind kind;
+		uint64_t function;
+		uint32_t name;
+	} steps[] = {{AM_ENTER, 10, 1}, {AM_ENTER, 20, 0}, {AM_ENTER, 30, 2}, {AM_LEAVE_FN, 20, 0},
+		     {AM_LEAVE_FN, 10, 1}, {AM_LEAVE_FN, 10, 1}};
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		e.kind = (uint8_t)steps[i].kind;
+		e.object = steps[i].function;
+		e.aux = steps[i].name;
+		am_regions_event(r, &e);
+	}
+	am_regions_free(r);
+	am_mem_destroy(&mem);
+	cr_expect_str_eq(o.text, "(1 enter1 enter1 (1 enter1 leave-fn1 leave-fn1 )1 )1 leave-fn1");
+}
+
+static void check_event(void *ctx, const struct am_event *e)
+{
+	am_checker_event(ctx, e);
+}
+
+/* The stage and the checker together: bank in two sections, at lock level and by data. */
+Test(regions, sections_are_checked)
+{
+	struct text_verdict v = {0};
+	const struct am_checker_config check = {AM_CONFLICTS_LOCKS, text_on_cycle, &v};
+	struct am_mem mem;
+
+	am_mem_init(&mem, 0);
+	struct am_checker *c = am_checker_new(&check, &mem);
+	const struct am_regions_config config = {"sections", check_event, c, section_name, NULL, NULL};
+	struct am_regions *r = am_regions_new(&config, &mem);
+	const struct text_trace t =
+		text_parse("T1:acq(O1) T1:acq(L1) T1:rel(L1) T2:acq(L1) T2:rel(L1) T1:acq(L1) T1:rel(L1) T1:rel(O1)");
+	for (size_t i = 0; i < t.n; i++)
+		am_regions_event(r, &t.event[i]);
+	cr_expect_eq(v.first, 6);
+	cr_expect_eq(v.cycle.region, (uint32_t)t.event[0].object);
+	am_regions_free(r);
+	am_checker_free(c);
+	am_mem_destroy(&mem);
+}
