@@ -23,7 +23,7 @@ enum { STATUS_VIOLATION = 66, STATUS_USAGE = 2, STATUS_CANNOT = 126, STATUS_MISS
 
 static struct {
 	char **argv; /* of the program */
-	bool quiet, keep_trace;
+	bool quiet, keep_trace, has_failed;
 	int status_on_violation;
 	char library[4096];
 	char page_path[4096];
@@ -300,6 +300,7 @@ static int launch(void)
 		;
 	child = 0;
 	if (did_fail) {
+		run.quiet = run.has_failed = true;
 		fail(0, "cannot run", run.argv[0], strerror(failed));
 		return failed == ENOENT ? STATUS_MISSING : STATUS_CANNOT;
 	}
@@ -335,7 +336,7 @@ static int sum_up(int status)
 {
 	const struct am_statuspage *p = run.page;
 
-	if (!p)
+	if (!p || run.has_failed)
 		return status;
 	if (!p->loaded) {
 		fprintf(stderr, "atommon: the library was not loaded into '%s': nothing was watched\n",

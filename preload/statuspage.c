@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "preload/runtime.h"
+
 static struct am_statuspage private_page;
 static struct am_statuspage *page = &private_page;
 
@@ -44,17 +46,19 @@ out:
 }
 
 /* Said by every process that has the library, whatever its settings. */
-__attribute__((constructor(102))) static void announce(int argc, char **argv, char **env)
+__attribute__((constructor(102))) static void announce(void)
 {
-	(void)argc;
-	(void)argv;
-	for (; env && *env; env++)
-		if (strncmp(*env, AM_STATUS_ENV "=", sizeof AM_STATUS_ENV) == 0)
-			open_page(*env + sizeof AM_STATUS_ENV);
+	am_statuspage();
 }
 
 struct am_statuspage *am_statuspage(void)
 {
+	static bool is_tried;
+
+	if (!is_tried) {
+		is_tried = true;
+		open_page(am_first_getenv(AM_STATUS_ENV));
+	}
 	return page;
 }
 
@@ -66,12 +70,13 @@ void am_statuspage_add(uint64_t *counter, uint64_t n)
 /* The first process to come names its trace. */
 void am_statuspage_trace(const char *path)
 {
+	struct am_statuspage *p = am_statuspage();
 	char none = 0;
 	const size_t n = strlen(path);
 
-	if (!n || n >= sizeof page->trace ||
-	    !__atomic_compare_exchange_n(&page->trace[0], &none, path[0], 0, __ATOMIC_RELAXED,
+	if (!n || n >= sizeof p->trace ||
+	    !__atomic_compare_exchange_n(&p->trace[0], &none, path[0], 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
-	memcpy(page->trace + 1, path + 1, n);
+	memcpy(p->trace + 1, path + 1, n);
 }
