@@ -250,6 +250,20 @@ static bool is_blocked_by_peer(const struct am_build *b, const struct am_run_eve
 	return peer->eid >= b->segment->to[peer->thread];
 }
 
+/* The segment may begin behind the marker of its own region, at the first access in it. */
+static void begin_own(struct am_build *b)
+{
+	const struct am_run_region *a = &b->run->region.at[b->segment->region];
+	char name[24];
+
+	if (!b->only_own || a->first > b->segment->from[a->thread])
+		return;
+	snprintf(name, sizeof name, "r%u", b->segment->region);
+	const uint32_t region = b->region[b->segment->region] = am_ctp_region(b->ctp, name);
+	const uint32_t x = am_ctp_event(b->ctp, b->thread[a->thread], AM_BEGIN, region);
+	am_ctp_at(b->ctp, x)->origin = UINT64_MAX;
+}
+
 static const char *add_events(struct am_build *b)
 {
 	bool *stopped = am_xalloc(b->run->n_threads, sizeof *stopped);
@@ -336,8 +350,10 @@ const char *am_program_build(struct am_program *program, const struct am_index *
 	find_span(&b);
 	am_build_data_init(&b);
 	const char *why = add_threads(&b);
-	if (!why)
+	if (!why) {
+		begin_own(&b);
 		why = add_events(&b);
+	}
 	if (!why) {
 		add_orders(&b);
 		why = am_ctp_finish(b.ctp);
