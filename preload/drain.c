@@ -158,8 +158,13 @@ static uint64_t drain_lane(struct am_lane *lane, bool is_flush)
 	if (is_checking())
 		moved += feed(&am_sink_check, lane, &lane->fed, 1);
 	if (is_recording()) {
-		const bool is_full = is_flush || is_closing;
-		const uint64_t n = feed(&am_sink_record, lane, &dir->tail, is_full ? 1 : BATCH - 8);
+		/* Few large chunks compress best; but a producer that waits, or a ring smaller than a
+		 * chunk, must not wait for one. */
+		const bool is_all = is_flush || is_closing ||
+				    __atomic_load_n(&lane->is_waiting, __ATOMIC_RELAXED);
+		const size_t quarter = (lane->mask + 1) / 4;
+		const size_t least = quarter < BATCH - 8 ? quarter : BATCH - 8;
+		const uint64_t n = feed(&am_sink_record, lane, &dir->tail, is_all ? 1 : least);
 		since_flush += n;
 		moved += n;
 	}
