@@ -25,8 +25,9 @@ enum am_property {
 	 * dependent, b and c dependent (guarded independence, section 3, unless `plain`) */
 	AM_PROP_THREE,
 	/* region `region` is entered and left by a cycle of conflicts: it leaves the region by an
-	 * access, passes every other thread at most once, comes back to a later access of it. A run
-	 * is not conflict-serializable iff one of its regions has such a cycle. */
+	 * access, passes every other thread at most once (in: some transaction; out: the same or a
+	 * program-later one), comes back to a later access of it. Under sc, a run is not
+	 * conflict-serializable iff one of its regions has such a cycle. */
 	AM_PROP_SERIAL,
 	AM_PROP_STRONG, /* an access or synchronisation of another thread between two events of it */
 	AM_PROP_WINDOW, /* the same, only accesses that touch bytes which the region accesses */

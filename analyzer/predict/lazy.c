@@ -196,12 +196,47 @@ static void read_model(struct am_lazy *z)
 	free(values);
 }
 
+static bool is_marker(const struct am_ctp_event *e)
+{
+	return e->kind == AM_BEGIN || e->kind == AM_END;
+}
+
+/* Region marks go where program order has them, also where the model does not order them. */
+static void flush_markers(struct am_lazy *z, uint32_t thread, uint32_t *next, bool *out,
+			  struct am_answer *answer)
+{
+	const struct am_ctp_thread *t = &z->ctp->threads[thread];
+	for (; next[thread] < t->length; next[thread]++) {
+		const uint32_t e = t->events[next[thread]];
+		if (is_marker(&z->ctp->events[e]) && z->exec.state[e] == 1)
+			answer->run[answer->length++] = e;
+		else if (!out[e] && !(is_marker(&z->ctp->events[e]) && z->exec.state[e]))
+			return;
+	}
+}
+
 static void take_witness(struct am_lazy *z, const struct am_goal *goal, struct am_answer *answer)
 {
+	bool *out = am_zalloc(z->ctp->event_count, sizeof *out);
+	uint32_t *next = am_zalloc(z->ctp->thread_count, sizeof *next);
 	answer->run = am_zalloc(z->order_count, sizeof *answer->run);
-	for (uint32_t i = 0; i < z->order_count; i++)
-		if (z->exec.state[z->order[i]] == 1)
-			answer->run[answer->length++] = z->order[i];
+	for (uint32_t i = 0; i < z->order_count; i++) {
+		const uint32_t e = z->order[i];
+		if (z->options.model != AM_MODEL_SC) {
+			if (is_marker(&z->ctp->events[e]))
+				continue;
+			flush_markers(z, z->ctp->events[e].thread, next, out, answer);
+		}
+		out[e] = true;
+		if (z->exec.state[e] == 1)
+			answer->run[answer->length++] = e;
+		if (z->options.model != AM_MODEL_SC)
+			flush_markers(z, z->ctp->events[e].thread, next, out, answer);
+	}
+	for (uint32_t t = 0; t < z->ctp->thread_count && z->options.model != AM_MODEL_SC; t++)
+		flush_markers(z, t, next, out, answer);
+	free(out);
+	free(next);
 	answer->marks = am_zalloc(goal->mark_count, sizeof *answer->marks);
 	memcpy(answer->marks, goal->marks, goal->mark_count * sizeof *answer->marks);
 	answer->mark_count = goal->mark_count;

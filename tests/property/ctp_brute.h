@@ -26,6 +26,7 @@ struct brute {
 	bool *hit;
 	uint64_t steps, most;
 	bool gave_up;
+	bool unserializable; /* some run has a cycle of transactions */
 };
 
 static inline const struct am_ctp_event *brute_at(const struct brute *b, uint32_t e)
@@ -166,6 +167,47 @@ static inline bool brute_serializable(const struct brute *b)
 	return true;
 }
 
+/* Can the cycle go on from access e of another thread, and come back to the region after `start`? */
+static inline bool brute_returns(const struct brute *b, uint32_t region, uint32_t start, uint32_t e,
+				 uint32_t visited)
+{
+	const struct am_ctp_event *v = brute_at(b, e);
+	for (uint32_t i = 0; i < b->length; i++) {
+		const uint32_t u = b->run[i]; /* leaves the thread of e from u */
+		const struct am_ctp_event *w = brute_at(b, u);
+		if (w->thread != v->thread || !brute_done(b, u) ||
+		    (w->pos < v->pos && brute_transaction(b, u) != brute_transaction(b, e)))
+			continue;
+		for (uint32_t j = i + 1; j < b->length; j++) {
+			const uint32_t o = b->run[j];
+			if (!brute_done(b, o) || !brute_conflict(b, u, o))
+				continue;
+			if (brute_in(b, region, o) && brute_at(b, o)->pos > brute_at(b, start)->pos)
+				return true;
+			if (!(visited >> brute_at(b, o)->thread & 1) &&
+			    brute_returns(b, region, start, o,
+					  visited | 1u << brute_at(b, o)->thread))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The definition of a broken region in engine.h. */
+static inline bool brute_broken(const struct brute *b, uint32_t region)
+{
+	const uint32_t home = 1u << b->ctp->regions[region].thread;
+	for (uint32_t i = 0; i < b->length; i++)
+		for (uint32_t j = i + 1; j < b->length; j++) {
+			const uint32_t u = b->run[i], v = b->run[j];
+			if (brute_in(b, region, u) && brute_done(b, u) && brute_done(b, v) &&
+			    brute_conflict(b, u, v) &&
+			    brute_returns(b, region, u, v, home | 1u << brute_at(b, v)->thread))
+				return true;
+		}
+	return false;
+}
+
 static inline bool brute_operation(const struct am_ctp_event *e)
 {
 	return am_ctp_is_access(e) || (e->kind >= AM_FORK && e->kind <= AM_ONCE_END);
@@ -271,8 +313,9 @@ static inline bool brute_has(struct brute *b, const struct am_query *q)
 		       brute_place(b, q->b) < brute_place(b, q->c) &&
 		       (q->plain ? brute_overlap(b, q->a, q->b) && brute_overlap(b, q->b, q->c)
 				 : brute_dependent(b, q->a, q->b) && brute_dependent(b, q->b, q->c));
-	case AM_PROP_SERIAL: /* any region: see the caller */
-		return !brute_serializable(b);
+	case AM_PROP_SERIAL:
+		b->unserializable |= !brute_serializable(b);
+		return brute_broken(b, q->region);
 	case AM_PROP_STRONG:
 	case AM_PROP_WINDOW:
 		return brute_intruder(b, q);
@@ -292,7 +335,7 @@ static inline bool brute_may_be_next(const struct brute *b, uint32_t e)
 		const uint32_t p = t->events[i];
 		if (b->x.state[p])
 			continue;
-		if (b->model == AM_MODEL_SC)
+		if (b->model == AM_MODEL_SC || v->kind == AM_BEGIN || v->kind == AM_END)
 			return false;
 		if ((b->assumed >> p & 1) || (b->assumed >> e & 1))
 			continue;
@@ -318,23 +361,42 @@ static inline bool brute_is_prefix(const struct brute *b)
 	return true;
 }
 
+/* Commutes with all other events: one order is enough. */
+static inline bool brute_is_local(const struct brute *b, uint32_t e)
+{
+	const struct am_ctp_event *v = brute_at(b, e);
+	if (v->guard)
+		return false;
+	return v->kind == AM_BEGIN || v->kind == AM_END ||
+	       (b->model == AM_MODEL_SC &&
+		(v->kind == AM_FENCE || v->kind == AM_BRANCH || v->kind == AM_ASSERT));
+}
+
+static inline void brute_replay(struct brute *b)
+{
+	am_exec_reset(&b->x);
+	for (uint32_t i = 0; i < b->length; i++)
+		am_exec_step(&b->x, b->run[i]);
+}
+
+static inline bool brute_local_first(struct brute *b);
+
 static inline void brute_visit(struct brute *b)
 {
+	if (brute_local_first(b))
+		return;
 	if (++b->steps > b->most) {
 		b->gave_up = true;
 		return;
 	}
 	const bool prefix = brute_is_prefix(b);
 	for (uint32_t i = 0; i < b->query_count && prefix; i++)
-		if (!b->hit[i] && brute_has(b, &b->queries[i]))
+		if ((!b->hit[i] || b->queries[i].property == AM_PROP_SERIAL) &&
+		    brute_has(b, &b->queries[i]))
 			b->hit[i] = true;
 	for (uint32_t e = 0; e < b->ctp->event_count && !b->gave_up; e++) {
 		if (b->x.state[e] || !brute_may_be_next(b, e))
 			continue;
-		/* replay from the start: the interpreter has no undo */
-		am_exec_reset(&b->x);
-		for (uint32_t i = 0; i < b->length; i++)
-			am_exec_step(&b->x, b->run[i]);
 		const enum am_step s = am_exec_step(&b->x, e);
 		const bool skip = b->assumed >> e & 1;
 		if ((s == AM_STEP_OK && !skip) || (s == AM_STEP_SKIPPED && skip)) {
@@ -342,16 +404,33 @@ static inline void brute_visit(struct brute *b)
 			brute_visit(b);
 			b->length--;
 		}
-		am_exec_reset(&b->x);
-		for (uint32_t i = 0; i < b->length; i++)
-			am_exec_step(&b->x, b->run[i]);
+		brute_replay(b); /* the interpreter has no undo */
 	}
+}
+
+/* If a local event can be next: only that one. */
+static inline bool brute_local_first(struct brute *b)
+{
+	for (uint32_t e = 0; e < b->ctp->event_count; e++) {
+		if (b->x.state[e] || !brute_is_local(b, e) || !brute_may_be_next(b, e))
+			continue;
+		if (am_exec_step(&b->x, e) != AM_STEP_OK) {
+			brute_replay(b);
+			continue;
+		}
+		b->run[b->length++] = e;
+		brute_visit(b);
+		b->length--;
+		brute_replay(b);
+		return true;
+	}
+	return false;
 }
 
 /* hit[i]: some run has the property of queries[i]. False: too many runs. */
 static inline bool brute_force(struct am_ctp *ctp, enum am_model model,
 			       const struct am_query *queries, uint32_t count, bool *hit,
-			       uint64_t most)
+			       uint64_t most, bool *unserializable)
 {
 	struct brute b = { .ctp = ctp, .model = model, .queries = queries,
 			   .query_count = count, .hit = hit, .most = most };
@@ -370,6 +449,7 @@ static inline bool brute_force(struct am_ctp *ctp, enum am_model model,
 		subset = (subset - guarded) & guarded;
 	} while (subset && !b.gave_up);
 	am_exec_clear(&b.x);
+	*unserializable = b.unserializable;
 	return !b.gave_up;
 }
 
