@@ -2,8 +2,8 @@
  * The live checker: merged events in, reports out. Runs in the consumer (the drain thread, mostly);
  * hooks never come here. Nothing is printed when nothing is found.
  *
- *   merged event -> summarised graph -> cycle -> reporter -> log
- *               `-> full graph, with ATOMMON_VERIFY: both must say the same
+ *   merged event -> regions -> summarised graph -> cycle -> reporter -> log
+ *                          `-> full graph, with ATOMMON_VERIFY: both must say the same
  *
  * At the memory ceiling each stage degrades by itself; when the checker cannot even start, the
  * program goes on unwatched and one line says so.
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "atommon/mem.h"
+#include "atommon/regions.h"
 #include "preload/area.h"
 #include "preload/live.h"
 #include "preload/msg.h"
@@ -25,6 +26,7 @@
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
+	struct am_regions *regions; /* NULL: regions are as the program marked them */
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
 	struct am_reporter *reporter;
@@ -87,8 +89,10 @@ static void verify(const struct am_event *event)
 	}
 }
 
-static void check(const struct am_event *event)
+/* Behind the regions stage. */
+static void check(void *ctx, const struct am_event *event)
 {
+	(void)ctx;
 	live.fast_found = live.twin_found = false;
 	am_checker_event(live.checker, event);
 	if (live.twin)
@@ -100,7 +104,10 @@ void am_live_event(void *ctx, const struct am_event *event)
 	(void)ctx;
 	live.events++;
 	live.threads += event->kind == AM_THREAD_BEGIN;
-	check(event);
+	if (live.regions)
+		am_regions_event(live.regions, event);
+	else
+		check(NULL, event);
 	am_reporter_event(live.reporter, event); /* after: a free is told with its block still known */
 }
 
@@ -147,6 +154,16 @@ static bool open_reporter(void)
 	return live.reporter != NULL;
 }
 
+static bool open_regions(void)
+{
+	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = check};
+
+	if (!am_regions_needed(am_opt.atomic))
+		return true;
+	live.regions = am_regions_new(&config, live.mem);
+	return live.regions != NULL;
+}
+
 static bool open_checkers(void)
 {
 	struct am_checker_config config = {.conflicts = (enum am_conflicts)am_opt.conflicts,
@@ -174,7 +191,7 @@ bool am_live_open(struct am_mem *mem)
 	open_log();
 	am_live_settings();
 	live.suppressions = am_live_suppressions(mem);
-	if (!open_checkers() || !open_reporter())
+	if (!open_regions() || !open_checkers() || !open_reporter())
 		return false;
 	__atomic_add_fetch(&am_statuspage()->checked, 1, __ATOMIC_RELAXED);
 	return true;

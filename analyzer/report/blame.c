@@ -31,7 +31,7 @@ static uint64_t order_of(const struct story *s, uint32_t thread, uint64_t index)
 
 struct fact {
 	uint64_t index, object, value;
-	uint32_t thread, site, size, region;
+	uint32_t thread, site, size, region, region_site;
 	uint8_t kind, mode, flags, role;
 };
 
@@ -39,14 +39,16 @@ static struct fact fact_of_access(const struct am_access *a)
 {
 	return (struct fact){.index = a->index, .object = a->object, .value = a->value,
 			     .thread = a->thread, .site = a->site, .size = a->size,
-			     .region = a->region, .kind = a->kind, .mode = a->mode,
+			     .region = a->region, .region_site = a->region_site,
+			     .kind = a->kind, .mode = a->mode,
 			     .flags = a->flags, .role = AM_ROLE_CYCLE};
 }
 
 static bool is_in_region(const struct story *s, const struct fact *f)
 {
 	return f->thread == s->cycle->thread && f->index >= s->cycle->begin_index &&
-	       (f->role == AM_ROLE_CONTEXT || f->region == s->cycle->region);
+	       (f->role == AM_ROLE_CONTEXT ||
+		(f->region == s->cycle->region && f->region_site == s->cycle->region_site));
 }
 
 /* Adds a step, keeping the order of the schedule; an event is told once. */
@@ -69,7 +71,7 @@ static void add(struct story *s, const struct fact *f)
 		.thread = thread, .kind = f->kind, .mode = f->mode, .flags = f->flags,
 		.role = f->role, .in_region = is_in_region(s, f), .object = AM_NO_OBJECT,
 		.size = is_sync ? 0 : f->size, .value = f->value, .index = f->index,
-		.region = am_story_string(s, f->region),
+		.region = am_story_region(s, f->region, f->region_site),
 		.place = f->site ? am_places_get(s->b->places, f->site) : &nowhere,
 	};
 	if (f->kind != AM_BEGIN && f->kind != AM_END) {
@@ -79,7 +81,9 @@ static void add(struct story *s, const struct fact *f)
 	}
 	const uint64_t order = order_of(s, f->thread, f->index);
 	uint32_t at = s->n_steps++;
-	for (; at > 0 && s->order[at - 1] > order; at--) {
+	/* A section begins with its lock operation: the same index, begin first. */
+	const bool is_begin = f->kind == AM_BEGIN;
+	for (; at > 0 && (s->order[at - 1] > order || (is_begin && s->order[at - 1] == order)); at--) {
 		s->step[at] = s->step[at - 1];
 		s->order[at] = s->order[at - 1];
 	}
@@ -90,7 +94,8 @@ static void add(struct story *s, const struct fact *f)
 static void add_section(struct story *s, const struct am_access *a, const struct am_section *x)
 {
 	struct fact f = {.index = x->acquired, .object = x->lock, .thread = a->thread,
-			 .site = x->acquire_site, .region = a->region, .kind = AM_ACQUIRE,
+			 .site = x->acquire_site, .region = a->region,
+			 .region_site = a->region_site, .kind = AM_ACQUIRE,
 			 .mode = x->mode, .role = AM_ROLE_CONTEXT};
 
 	add(s, &f);
@@ -116,7 +121,8 @@ static void add_begin(struct story *s)
 {
 	const struct am_cycle *c = s->cycle;
 	const struct fact f = {.index = c->begin_index, .thread = c->thread,
-			       .site = c->region_site, .region = c->region, .kind = AM_BEGIN,
+			       .site = c->region_site, .region = c->region,
+			       .region_site = c->region_site, .kind = AM_BEGIN,
 			       .role = AM_ROLE_CONTEXT};
 	add(s, &f);
 }
@@ -244,11 +250,9 @@ static void name_region(struct story *s)
 	const char **inner = am_arena_get(s->arena, (c->n_inner + 1) * sizeof *inner);
 
 	v->region_place = am_places_get(s->b->places, c->region_site);
-	v->region = am_story_string(s, c->region);
-	if (!*v->region) {
-		const struct am_vframe *f = am_place_frame(v->region_place);
-		v->region = f && *f->function ? f->function : "unnamed region";
-	}
+	v->region = am_story_region(s, c->region, c->region_site);
+	if (!*v->region)
+		v->region = "unnamed region";
 	for (uint32_t i = 0; inner && i < c->n_inner; i++)
 		inner[i] = am_story_string(s, c->inner[i]);
 	v->inner = inner;

@@ -73,7 +73,7 @@ static void object(struct am_jsonw *w, const struct am_violation *v, const struc
 	am_jsonw_text(w, "name", o->name);
 	am_jsonw_bool(w, "named", o->is_named);
 	am_jsonw_text(w, "storage", storages[o->storage]);
-	if (o->sync)
+	if (o->is_sync)
 		am_jsonw_text(w, "sync", am_sync_name(o->sync));
 	am_jsonw_hex(w, "address", o->address);
 	if (o->size)

@@ -48,7 +48,7 @@ const char *am_story_string(const struct story *s, uint32_t id)
 }
 
 /* What stands for a place in names and keys: its function, else module+offset. */
-static const char *function_of(struct story *s, const struct am_place *place)
+static const char *function_of(const struct story *s, const struct am_place *place)
 {
 	const struct am_vframe *f = am_place_frame(place);
 
@@ -57,6 +57,16 @@ static const char *function_of(struct story *s, const struct am_place *place)
 	if (*f->function)
 		return f->function;
 	return *f->module ? am_textf(s->arena, "%s+0x%x", am_basename(f->module), f->offset) : "";
+}
+
+const char *am_story_region(const struct story *s, uint32_t string, uint32_t site)
+{
+	const char *name = am_story_string(s, string);
+
+	if (*name || !site)
+		return name;
+	name = function_of(s, am_places_get(s->b->places, site));
+	return am_textf(s->arena, "section@%s", *name ? name : "?");
 }
 
 struct found {
@@ -154,6 +164,7 @@ uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint6
 	struct found f = find(s, address, size, index);
 	struct am_extent sync;
 
+	f.object.is_sync = is_sync;
 	if (is_sync) {
 		/* A lock inside a larger object is an object of its own. */
 		if (address != f.object.address) {

@@ -33,6 +33,8 @@ uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint6
 			 bool is_sync);
 uint32_t am_story_thread(struct story *s, uint32_t id);
 const char *am_story_string(const struct story *s, uint32_t id);
+/* The name of a region: its string, else what stands for a section that begins at the site. */
+const char *am_story_region(const struct story *s, uint32_t string, uint32_t site);
 
 /* words.c: after the steps are numbered. */
 void am_story_tell(struct story *s);

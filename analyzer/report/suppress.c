@@ -262,10 +262,9 @@ static bool object_matches(const struct rule *r, const struct am_violation *v, c
 	if (s->object == AM_NO_OBJECT)
 		return false;
 	const struct am_vobject *o = &v->object[s->object];
-	const bool is_lock = s->kind == AM_ACQUIRE || s->kind == AM_RELEASE || o->sync;
 	char name[300];
 
-	if (is_lock != (r->what == BY_LOCK))
+	if (o->is_sync != (r->what == BY_LOCK))
 		return false;
 	am_text_into(name, sizeof name, "%s+%l", o->name, s->offset);
 	return am_glob(r->pattern, o->name) || (s->offset && am_glob(r->pattern, name));

@@ -341,7 +341,7 @@ static void why(struct page *p)
 static void object_line(struct page *p, const struct am_vobject *o, unsigned column)
 {
 	char text[TEXT * 2], place[TEXT] = "", by[16] = "";
-	const char *kind = o->sync ? am_sync_name(o->sync) : "";
+	const char *kind = o->is_sync ? am_sync_name(o->sync) : "";
 	size_t n = 0;
 
 	am_line_text(&p->l, o->name);

@@ -51,6 +51,7 @@ enum am_storage {
 struct am_vobject {
 	uint8_t storage;  /* enum am_storage */
 	uint8_t sync;	  /* enum am_object of a synchronisation object, 0: data */
+	bool is_sync;	  /* a lock or the like, also when its kind is unknown (no init was seen) */
 	bool is_named;	  /* `name` was given by the program (atommon_name) */
 	const char *name; /* for people and suppressions: "balance", "mutex bank_lock"... never "" */
 	uint64_t address; /* start of the object */
