@@ -79,7 +79,7 @@ static bool is_child_of_vfork(void)
 
 static void before_exec(void)
 {
-	am_watching();
+	am_process_ready();
 	if (!is_child_of_vfork())
 		am_finish(AM_ENDING_EXEC);
 }
@@ -169,14 +169,14 @@ AM_EXPORT int execle(const char *path, const char *arg, ...)
 AM_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-	am_watching();
+	am_process_ready();
 	return am_real.posix_spawn(pid, path, actions, attr, argv, CARRY_OVER(env));
 }
 
 AM_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-	am_watching();
+	am_process_ready();
 	return am_real.posix_spawnp(pid, file, actions, attr, argv, CARRY_OVER(env));
 }
 
@@ -184,7 +184,7 @@ AM_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
 
 AM_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
-	am_watching();
+	am_process_ready();
 	am_finish(AM_ENDING_EXIT);
 	if (am_sink_exit_status >= 0 && !is_child_of_vfork())
 		status = am_sink_exit_status;

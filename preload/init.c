@@ -198,6 +198,12 @@ bool am_rouse_watching(void)
 	return am_state() >= AM_IDLE;
 }
 
+void am_process_ready(void)
+{
+	if (!has_settings)
+		am_rouse_watching();
+}
+
 bool am_rouse(void)
 {
 	return am_rouse_watching() && am_state() == AM_ON;

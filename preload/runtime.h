@@ -25,6 +25,9 @@ void am_thread_forget(void);
 
 /* Where the kernel cannot wipe a page on fork: do it by an atfork handler. */
 bool am_process_follow_forks(void);
+/* Only the real functions are needed: a child of fork that becomes another program at once has
+ * nothing to record. */
+void am_process_ready(void);
 /* Exits that run no destructors. */
 void am_process_watch_exits(void);
 

@@ -33,11 +33,11 @@ static struct {
 	struct am_chunk_coder *coder;
 	uint8_t *buf, *table;
 	/* Tables: what the trace has. */
-	uint32_t sites, site_hole, strings, string_hole, threads, modules_seen, threads_seen;
+	uint32_t sites, site_hole, strings, string_hole, threads, thread_hole, modules_seen;
 	bool is_stopped;
 } out = {.fd = -1};
 
-uint32_t am_modules_changed, am_threads_changed;
+uint32_t am_modules_changed;
 
 static uint64_t wall_ns(void)
 {
@@ -170,17 +170,21 @@ static void put_strings(struct am_atm_table *t)
 static void put_threads(struct am_atm_table *t)
 {
 	const uint32_t n = am_ringtable_used(&am_area.file->threads);
+	uint32_t hole = UINT32_MAX;
 
 	for (uint32_t id = out.threads; id < n; id++) {
 		const struct am_ringthread *row = &am_area.threads[id];
-		if (!__atomic_load_n(&row->state, __ATOMIC_ACQUIRE))
+		if (!__atomic_load_n(&row->state, __ATOMIC_ACQUIRE)) {
+			hole = hole == UINT32_MAX ? id : hole;
 			continue;
+		}
 		char name[sizeof row->name + 1] = {0};
 		memcpy(name, row->name, sizeof row->name);
 		const struct am_thread thread = {id, row->parent, row->os_tid, row->create_site, name};
 		ADD(t, am_atm_table_thread(t, &thread));
 	}
-	out.threads = n;
+	if (n > out.threads)
+		out.threads = next_start(hole, n, &out.thread_hole);
 }
 
 static void put_modules(struct am_atm_table *t)
@@ -203,13 +207,12 @@ static void put_tables(bool is_last)
 {
 	struct am_atm_table t;
 	const uint32_t modules = __atomic_load_n(&am_modules_changed, __ATOMIC_ACQUIRE);
-	const uint32_t threads = __atomic_load_n(&am_threads_changed, __ATOMIC_ACQUIRE);
 
 	am_atm_table_begin(&t, out.table, TABLE_BYTES);
 	if (modules != out.modules_seen)
 		put_modules(&t);
 	out.modules_seen = modules;
-	if (is_last && threads != out.threads_seen)
+	if (is_last)
 		out.threads = 0; /* names came later: tell all again */
 	put_threads(&t);
 	put_strings(&t);
@@ -310,7 +313,8 @@ static void record_forget(void)
 		close(out.fd);
 	memset(&out, 0, sizeof out);
 	out.fd = -1;
-	am_modules_changed = am_threads_changed = 0;
+	am_modules_changed = 0;
+	out.thread_hole = UINT32_MAX;
 }
 
 static uint64_t record_pass(void)

@@ -14,7 +14,6 @@
 #include "preload/area.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
-#include "preload/trace_open.h"
 
 enum { STARTS = 4096, HANDLES = 16384, PROBES = 64 };
 
@@ -138,7 +137,6 @@ void am_thread_named(pthread_t handle, const char *name)
 		return;
 	struct am_ringthread *row = &am_area.threads[id];
 	strncpy(row->name, name, sizeof row->name - 1);
-	__atomic_add_fetch(&am_threads_changed, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 bool am_trace_create(const char *template, const char *taken, char *path, size_t size);
 
-/* Raised by whoever changes those tables; the trace gets them again. */
-extern uint32_t am_modules_changed, am_threads_changed;
+/* Raised by whoever changes the table of modules; the trace gets it again. */
+extern uint32_t am_modules_changed;
 
 #endif
