@@ -102,17 +102,30 @@ static bool exclusive(const struct am_lazy *z, uint32_t s, uint32_t t)
 	       !z->irregular[a->lock];
 }
 
+static uint32_t span(const struct am_lazy *z, uint32_t s)
+{
+	const struct am_section *a = &z->sections[s];
+	const uint32_t end = a->close == AM_CTP_NONE ? z->ctp->threads[a->thread].length
+						     : z->ctp->events[a->close].pos;
+	return end - z->ctp->events[a->open].pos;
+}
+
+/* Two sections that exclude each other around a and b; the widest, so that as many orders as possible
+ * share one literal. */
 bool am_lazy_common(struct am_lazy *z, uint32_t a, uint32_t b, uint32_t *s, uint32_t *t)
 {
 	const struct am_list *x = &z->inside[a], *y = &z->inside[b];
+	uint32_t widest = 0;
 	for (uint32_t i = 0; i < x->count; i++)
-		for (uint32_t j = 0; j < y->count; j++)
-			if (exclusive(z, x->list[i], y->list[j])) {
-				*s = x->list[i];
-				*t = y->list[j];
-				return true;
-			}
-	return false;
+		for (uint32_t j = 0; j < y->count; j++) {
+			const uint32_t p = x->list[i], q = y->list[j];
+			if (!exclusive(z, p, q) || span(z, p) + span(z, q) <= widest)
+				continue;
+			widest = span(z, p) + span(z, q);
+			*s = p;
+			*t = q;
+		}
+	return widest > 0;
 }
 
 bool am_lazy_exclude(struct am_lazy *z, uint32_t s, uint32_t t)
