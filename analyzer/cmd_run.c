@@ -251,6 +251,7 @@ static void make_page(void)
 	}
 	memcpy(run.page->magic, AM_STATUS_MAGIC, sizeof run.page->magic);
 	run.page->version = AM_STATUS_VERSION;
+	run.page->launcher = (uint32_t)getpid();
 	setenv(AM_STATUS_ENV, run.page_path, 1);
 }
 

@@ -217,7 +217,7 @@ static void publish(void)
 
 void am_live_pass(void)
 {
-	if (live.reporter)
+	if (live.reporter && live.events != live.told.events)
 		publish();
 }
 

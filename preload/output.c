@@ -26,7 +26,9 @@
 
 #include "atommon/mem.h"
 #include "preload/log.h"
+#include "preload/msg.h"
 #include "preload/runtime.h"
+#include "preload/statuspage.h"
 #include "preload/symbolizer.h"
 
 enum { LOCK_TRIES = 200, LOCK_WAIT_NS = 2000000, WRITE_WAIT_MS = 2000, FIRST_BYTES = 16 * 1024 };
@@ -38,6 +40,7 @@ static struct {
 	bool has_stderr;
 	dev_t dev; /* of descriptor 2 at start */
 	ino_t ino;
+	char stderr_path[512]; /* its name, if it has one */
 	struct am_mem *mem;
 	char *buf;
 	size_t n, cap;
@@ -72,6 +75,9 @@ void am_output_init(const char *log, struct am_mem *mem)
 		output.has_stderr = true;
 		output.dev = st.st_dev;
 		output.ino = st.st_ino;
+		const ssize_t n = readlink("/proc/self/fd/2", output.stderr_path,
+					   sizeof output.stderr_path - 1);
+		output.stderr_path[n > 0 ? n : 0] = 0;
 	}
 	if (output.to == TO_STDERR && output.has_stderr && isatty(2)) {
 		output.style.colour = !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
@@ -119,29 +125,59 @@ static bool stderr_is_safe(int fd)
 	       (S_ISREG(st.st_mode) && flags >= 0 && (flags & O_ACCMODE) == O_WRONLY);
 }
 
-/* A descriptor to write to, to be closed unless it is 2; -1: none. */
-static int open_log(void)
+/* What descriptor 2 was at start, opened again: many programs close it before they end. */
+static int reopen(const char *path)
 {
-	int fd = 2;
+	struct stat st;
+	const int fd = *path == '/' ? open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC) : -1;
 
-	if (output.to == TO_FILE) {
-		fd = open(output.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-		if (fd >= 0)
-			return fd;
-	}
-	if (am_tls.owned) { /* the drain thread has a table of its own: borrow the host's */
-		const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-		fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
-		if (self >= 0)
-			close(self);
-	} else
-		fd = 2;
-	if (fd >= 0 && !stderr_is_safe(fd)) {
-		if (fd != 2)
-			close(fd);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_dev != output.dev || st.st_ino != output.ino)) {
+		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+static int reopen_stderr(void)
+{
+	char path[64];
+	const uint32_t launcher = am_statuspage()->launcher;
+	int fd = output.has_stderr ? reopen(output.stderr_path) : -1;
+
+	if (fd < 0 && output.has_stderr && launcher) {
+		am_format(path, sizeof path, "/proc/%u/fd/2", (uint64_t)launcher);
+		fd = reopen(path);
+	}
+	return fd;
+}
+
+/* The host's descriptor 2 of now. */
+static int borrow_stderr(void)
+{
+	if (!am_tls.owned)
+		return 2;
+	/* The drain thread has a table of its own. */
+	const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	const int fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
+	if (self >= 0)
+		close(self);
+	return fd;
+}
+
+/* A descriptor to write to, to be closed unless it is 2; -1: none. */
+static int open_log(void)
+{
+	if (output.to == TO_FILE) {
+		const int fd = open(output.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+	}
+	const int fd = borrow_stderr();
+	if (fd >= 0 && stderr_is_safe(fd))
+		return fd;
+	if (fd >= 0 && fd != 2)
+		close(fd);
+	return reopen_stderr();
 }
 
 static int take_turn(void)

@@ -19,7 +19,7 @@ struct am_statuspage {
 	uint32_t version;
 	uint32_t loaded;  /* processes that mapped the page */
 	uint32_t checked; /* of them, those whose checker ran */
-	uint32_t reserved;
+	uint32_t launcher; /* its pid: its stderr is of use when the program has closed its own */
 	uint64_t events, regions, threads, lost;
 	uint64_t violations; /* distinct, per process */
 	uint64_t repeats, suppressed, disagreements;
