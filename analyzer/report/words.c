@@ -244,7 +244,7 @@ static const char *remedy_lock(const struct story *s)
 			continue;
 		const struct hold ha = held_at(s, lock, a), hz = held_at(s, lock, z);
 		const struct hold ho = held_at(s, lock, o);
-		if (ha.acquired && hz.acquired && ha.acquired != hz.acquired)
+		if (ha.acquired && ha.acquired != hz.acquired && (hz.acquired || ho.acquired))
 			return remedy_split(s, lock, a, z);
 		if (ha.acquired && ha.acquired == hz.acquired && !ho.acquired)
 			return am_textf(s->arena, "%s is held throughout (from step %u), but step %u of %s "
