@@ -36,11 +36,9 @@ int atm_open(struct am_source *s, const uint8_t magic[8])
 		return source_fail(
 			s, "offset 40: %u slot bits and %u bytes per unit, expected %u and %zu",
 			h.slot_bits, h.unit_bytes, AM_SLOT_BITS, sizeof(struct am_unit));
-	a->payload = malloc(AM_ATM_RAW_MAX);
-	a->raw = malloc(AM_ATM_RAW_MAX);
-	a->coder = aligned_alloc(64, (sizeof *a->coder + 63) & ~(size_t)63);
+	a->model = malloc(sizeof *a->model);
 	a->units = malloc(AM_ATM_UNITS_MAX * sizeof *a->units);
-	if (!a->payload || !a->raw || !a->coder || !a->units)
+	if (!a->model || !a->units)
 		return source_fail(s, "out of memory");
 	a->offset = sizeof h;
 	s->info.format = AM_SOURCE_ATM;
@@ -57,7 +55,7 @@ void atm_close(struct am_source *s)
 {
 	free(s->atm.payload);
 	free(s->atm.raw);
-	free(s->atm.coder);
+	free(s->atm.model);
 	free(s->atm.units);
 }
 
@@ -190,7 +188,7 @@ static int unpack(struct am_source *s, const struct am_atm_chunk *h, const uint8
 
 	if (h->count == 0 || h->count > AM_ATM_UNITS_MAX)
 		return bad(s, h, "number of units is out of range");
-	if (!am_chunk_unpack(&a->coder->model, columns, bytes, a->units, h->count))
+	if (!am_chunk_unpack(a->model, columns, bytes, a->units, h->count))
 		return bad(s, h, "units do not decode");
 	const char *why = am_units_check(a->units, h->count, &at);
 	return why ? bad(s, h, why) : 1;
@@ -297,6 +295,20 @@ static bool all_zero(const void *p, size_t n)
 	return true;
 }
 
+static bool has_room(uint8_t **buf, size_t *cap, size_t need)
+{
+	size_t n = *cap ? *cap : 1024;
+
+	while (n < need)
+		n *= 2;
+	if (n == *cap)
+		return true;
+	free(*buf);
+	*buf = malloc(n);
+	*cap = *buf ? n : 0;
+	return *buf != NULL;
+}
+
 /* 1: a whole chunk is in h, a->raw; 0: the file ends here; -1. */
 static int read_chunk(struct am_source *s, struct am_atm_chunk *h)
 {
@@ -314,6 +326,9 @@ static int read_chunk(struct am_source *s, struct am_atm_chunk *h)
 	const char *why = check_chunk(h);
 	if (why)
 		return source_fail(s, "offset %llu: %s", (unsigned long long)a->offset, why);
+	if (!has_room(&a->payload, &a->payload_cap, h->bytes) ||
+	    !has_room(&a->raw, &a->raw_cap, h->raw_bytes))
+		return source_fail(s, "out of memory");
 	if (fread(a->payload, 1, h->bytes, s->in) < h->bytes) {
 		s->info.is_cut = true;
 		return 0;

@@ -214,7 +214,7 @@ static size_t read_behind(const struct window *w, uint64_t i, struct am_unit *ou
 	return torn ? n_out + put_lost(out + n_out, 1) : n_out;
 }
 
-static int read_ring(struct ring_reader *r, const struct am_ringdir *d)
+static int read_units(struct ring_reader *r, const struct am_ringdir *d)
 {
 	struct source_thread *t = source_thread(r->s, d->thread);
 	struct window w = {r->units, d->n_units - 1, d->tail + d->n_units};
@@ -248,6 +248,18 @@ static int read_ring(struct ring_reader *r, const struct am_ringdir *d)
 	return n_out ? source_feed(r->s, d->thread, r->out, n_out) : 1;
 }
 
+static void read_ring(struct ring_reader *r, const struct am_ringdir *d)
+{
+	r->units = malloc(d->n_units * sizeof *r->units);
+	r->out = malloc((d->n_units + 4 * AM_RECORD_UNITS_MAX) * sizeof *r->out);
+	if (!r->units || !r->out)
+		source_fail(r->s, "out of memory");
+	else
+		read_units(r, d);
+	free(r->units);
+	free(r->out);
+}
+
 /* Rings of one thread in the order of their positions. */
 static int by_thread(const void *x, const void *y)
 {
@@ -265,10 +277,6 @@ static void read_rings(struct ring_reader *r)
 
 	if (!d)
 		return;
-	r->units = malloc(AM_RING_UNITS_MAX * sizeof *r->units);
-	r->out = malloc((AM_RING_UNITS_MAX + 4 * AM_RECORD_UNITS_MAX) * sizeof *r->out);
-	if (!r->units || !r->out)
-		source_fail(r->s, "out of memory");
 	qsort(d, n, sizeof *d, by_thread);
 	for (size_t i = 0; i < n && !failed(r); i++) {
 		if ((d[i].state != AM_RING_LIVE && d[i].state != AM_RING_CLOSING) || !d[i].offset)
@@ -279,8 +287,6 @@ static void read_rings(struct ring_reader *r)
 		else
 			read_ring(r, &d[i]);
 	}
-	free(r->units);
-	free(r->out);
 	free(d);
 }
 

@@ -19,9 +19,12 @@ struct source_thread {
 	bool has_lost;
 };
 
+struct chunk_model; /* analyzer/core/chunk.h */
+
 struct atm_reader {
-	uint8_t *payload, *raw; /* AM_ATM_RAW_MAX each */
-	struct am_chunk_coder *coder;
+	uint8_t *payload, *raw; /* grow to the largest chunk */
+	size_t payload_cap, raw_cap;
+	struct chunk_model *model;
 	struct am_unit *units; /* AM_ATM_UNITS_MAX */
 	uint64_t offset;       /* in the file */
 	uint64_t ordered;      /* units of ordered chunks so far */

@@ -234,7 +234,8 @@ static size_t add_inlined(struct am_symbols *s, Dwfl_Module *mod, uint64_t addre
 
 	if (!cu)
 		return 1;
-	/* The scopes of an inlined function go on with where it was written; we want where it is. */
+	/* The scopes of an inlined function go on with where it was written; we want where it is.
+	 */
 	if (dwarf_getscopes(cu, address - bias, &innermost) <= 0)
 		return 1;
 	const int n_scopes = dwarf_getscopes_die(&innermost[0], &scope);
