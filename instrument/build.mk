@@ -38,8 +38,8 @@ $(inst_link)/libtsan_preinit.o:
 # The passes, for every LLVM whose headers are here (14 is in scripts/packages). A plugin must match
 # the clang that loads it; the wrapper takes the one of its compiler's version.
 inst_llvm := $(sort 14 $(foreach v,15 16 17 18 19,$(if $(wildcard /usr/lib/llvm-$(v)/include/llvm/Passes/PassPlugin.h),$(v))))
-inst_pass_src := $(call src,instrument/pass/*.cc)
-inst_pass := $(foreach v,$(inst_llvm),$(patsubst instrument/pass/%.cc,$(O)/lib/atommon/%-$(v).so,$(inst_pass_src)))
+inst_pass := $(foreach v,$(inst_llvm),$(O)/lib/atommon/twin-$(v).so) \
+	$(foreach v,$(filter 14 15 16,$(inst_llvm)),$(O)/lib/atommon/symbolic-$(v).so)
 inst_files += $(inst_pass)
 
 define inst_pass_rule
@@ -56,3 +56,6 @@ $(foreach v,$(inst_llvm),$(eval $(call inst_pass_rule,$(v))))
 instrument: $(inst_files)
 
 instrument_install := $(foreach f,$(inst_files),$(f):$(patsubst $(O)/%,%,$(f)):755)
+
+# The preload library performs 16-byte atomics too.
+$(O)/obj/preload/tsan_atomic.c.o $(O)/obj/preload/symbolic.c.o: preload_flags += $(if $(findstring x86_64,$(shell uname -m)),-mcx16)

@@ -7,7 +7,6 @@
  * without the lock, at the number it gets.
  */
 /* SPDX-License-Identifier: MIT */
-#include <sched.h>
 #include <string.h>
 
 #include "atommon.h"
@@ -15,27 +14,31 @@
 #include "preload/lane.h"
 #include "preload/log.h"
 #include "preload/runtime.h"
-
-enum { SPINS = 200 };
+#include "preload/shadow.h"
+#include "preload/slot.h"
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static void region_begin(const char *name, struct am_here here)
+void am_region_begin(uint32_t id, struct am_here here)
 {
-	if (!am_watching())
-		return;
 	am_arm();
 	if (!am_tls.lane && am_thread_self() == AM_NO_THREAD)
 		return;
 	struct am_lane *lane = am_tls.lane;
-	const uint32_t id = am_intern(name);
 	if (lane->depth < sizeof lane->open / sizeof lane->open[0])
 		lane->open[lane->depth] = id;
 	lane->depth++;
 	am_log_plain(AM_BEGIN, 0, id, here);
+	am_view_begin(here.cfa);
 }
 
-static void region_end(struct am_here here)
+static void region_begin(const char *name, struct am_here here)
+{
+	if (am_watching())
+		am_region_begin(am_intern(name), here);
+}
+
+void am_region_end(struct am_here here)
 {
 	struct am_lane *lane = am_tls.lane;
 
@@ -44,6 +47,7 @@ static void region_end(struct am_here here)
 	lane->depth--;
 	const bool is_kept = lane->depth < sizeof lane->open / sizeof lane->open[0];
 	am_log_plain(AM_END, 0, is_kept ? lane->open[lane->depth] : 0, here);
+	am_view_end();
 }
 
 AM_EXPORT void atommon_begin_(const char *name)
@@ -53,21 +57,25 @@ AM_EXPORT void atommon_begin_(const char *name)
 
 AM_EXPORT void atommon_end_(void)
 {
-	region_end(AM_HERE);
+	am_region_end(AM_HERE);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 AM_EXPORT void atommon_read_(const volatile void *p, size_t n)
 {
-	if (am_on())
-		am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
+	if (!am_on())
+		return;
+	am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
+	am_view_touched((uintptr_t)p, n);
 }
 
 AM_EXPORT void atommon_write_(const volatile void *p, size_t n)
 {
-	if (am_on())
-		am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
+	if (!am_on())
+		return;
+	am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
+	am_view_touched((uintptr_t)p, n);
 }
 
 AM_EXPORT void atommon_name_(const volatile void *p, size_t n, const char *name)
@@ -79,31 +87,6 @@ AM_EXPORT void atommon_name_(const volatile void *p, size_t n, const char *name)
 	r.ext[1] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
 				    am_intern(name)};
 	am_log_record(&r, AM_HERE);
-}
-
-/* The lock of a slot holds the id of its owner + 1. False: ours already, below a signal handler. */
-static bool slot_lock(struct am_slot *slot)
-{
-	const uint32_t me = am_tls.id;
-
-	for (unsigned spins = 0;; spins++) {
-		uint32_t seen = 0;
-		/* partner: slot_unlock */
-		if (__atomic_compare_exchange_n(&slot->lock, &seen, me, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
-			return true;
-		if (seen == me)
-			return false;
-		if (spins < SPINS)
-			__builtin_ia32_pause();
-		else
-			sched_yield();
-	}
-}
-
-static void slot_unlock(struct am_slot *slot)
-{
-	__atomic_store_n(&slot->lock, 0, __ATOMIC_RELEASE);
 }
 
 static void copy(volatile void *to, const volatile void *from, size_t n)
@@ -145,15 +128,16 @@ static void access_one(enum am_kind kind, uint64_t object, volatile void *to,
 		copy(to, from, n);
 		return;
 	}
-	const bool is_locked = slot_lock(slot);
+	const bool is_locked = am_slot_lock(slot);
 	copy(to, from, n);
 	r.number = am_number(object);
 	if (is_locked)
-		slot_unlock(slot);
+		am_slot_unlock(slot);
 	memcpy(&value, kind == AM_READ ? (void *)(uintptr_t)to : (void *)(uintptr_t)from, n);
 	r.detail = (uint8_t)__builtin_ctzll(n);
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_VALUE << AM_R_DETAIL_SHIFT, value};
 	am_log_record(&r, here);
+	am_view_touched(object, n);
 }
 
 /* An access that is no power of two up to 8 bytes, or crosses a line, has no one number. */
@@ -171,6 +155,7 @@ AM_EXPORT void atommon_load_(const volatile void *p, void *value, size_t n)
 	} else {
 		copy(value, p, n);
 		am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
+		am_view_touched((uintptr_t)p, n);
 	}
 }
 
@@ -182,23 +167,16 @@ AM_EXPORT void atommon_store_(volatile void *p, const void *value, size_t n)
 		access_one(AM_WRITE, (uintptr_t)p, p, value, n, AM_HERE);
 	} else {
 		am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
+		am_view_touched((uintptr_t)p, n);
 		copy(p, value, n);
 	}
 }
 
 /* ---- -finstrument-functions ------------------------------------------------------------------- */
 
-static void function_event(enum am_kind kind, void *function, struct am_here here)
+static uint32_t region_of(void *function)
 {
-	const uint32_t name = am_has_functions && am_watching() ?
-				      am_function_region((uintptr_t)function) :
-				      0;
-	if (!name)
-		return;
-	am_arm();
-	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .object = (uintptr_t)function};
-	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, name};
-	am_log_record(&r, here);
+	return am_has_functions && am_watching() ? am_function_region((uintptr_t)function) : 0;
 }
 
 AM_EXPORT void __cyg_profile_func_enter(void *function, void *caller);
@@ -207,11 +185,14 @@ AM_EXPORT void __cyg_profile_func_exit(void *function, void *caller);
 AM_EXPORT void __cyg_profile_func_enter(void *function, void *caller)
 {
 	(void)caller;
-	function_event(AM_ENTER, function, AM_HERE);
+	const uint32_t id = region_of(function);
+	if (id)
+		am_region_begin(id, AM_HERE);
 }
 
 AM_EXPORT void __cyg_profile_func_exit(void *function, void *caller)
 {
 	(void)caller;
-	function_event(AM_LEAVE_FN, function, AM_HERE);
+	if (region_of(function))
+		am_region_end(AM_HERE);
 }

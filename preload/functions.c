@@ -27,6 +27,14 @@ static struct {
 	uint32_t id_plus_1;
 } table[TABLE];
 
+/* The same functions by extent, for callbacks that know only where they were called. */
+enum { RANGES = 16384 };
+static struct {
+	uintptr_t start, end;
+	uint32_t id;
+} range[RANGES];
+static uint32_t n_ranges;
+
 static uintptr_t resolved[MODULES]; /* bases of modules whose symbols were read */
 static uint32_t n_resolved;
 
@@ -85,6 +93,55 @@ static const char *plain_name(const char *mangled, char *buf, size_t size)
 	return buf;
 }
 
+static bool claim_module(uintptr_t base);
+static void read_module(const char *path, uintptr_t base);
+
+/* Compilers make versions of a function: withdraw.constprop.0, withdraw.atommon. */
+static const char *base_name(const char *name, char *buf, size_t size)
+{
+	const char *dot = strchr(name, '.');
+
+	if (!dot || dot == name || (size_t)(dot - name) >= size)
+		return name;
+	memcpy(buf, name, (size_t)(dot - name));
+	buf[dot - name] = 0;
+	return buf;
+}
+
+static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
+{
+	const uint32_t i = __atomic_load_n(&n_ranges, __ATOMIC_RELAXED);
+
+	if (size == 0 || i >= RANGES)
+		return;
+	range[i].start = start;
+	range[i].end = start + size;
+	range[i].id = id;
+	__atomic_store_n(&n_ranges, i + 1, __ATOMIC_RELEASE); /* partner: am_function_at */
+}
+
+uint32_t am_function_at(uintptr_t pc, uintptr_t *start)
+{
+	const uint32_t n = __atomic_load_n(&n_ranges, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (pc >= range[i].start && pc < range[i].end) {
+			*start = range[i].start;
+			return range[i].id;
+		}
+	return 0;
+}
+
+void am_function_learn(uintptr_t pc)
+{
+	struct am_real_module m;
+	const int saved = errno;
+
+	if (am_real_find_module(pc, &m) && m.path[0] && claim_module(m.base))
+		read_module(m.path, m.base);
+	errno = saved;
+}
+
 static bool is_region(const char *name)
 {
 	const char *list = am_opt.atomic;
@@ -123,18 +180,22 @@ static void read_symbols(const char *file, size_t size, uintptr_t base)
 			continue;
 		const ElfW(Sym) *symbol = (const void *)(file + s->sh_offset);
 		for (size_t k = 0; k < s->sh_size / sizeof *symbol; k++) {
-			char buf[256];
+			char buf[256], base_buf[256];
 			if (ELF64_ST_TYPE(symbol[k].st_info) != STT_FUNC || !symbol[k].st_value ||
 			    symbol[k].st_name >= text->sh_size)
 				continue;
-			const char *mangled = file + text->sh_offset + symbol[k].st_name;
+			const char *mangled = base_name(file + text->sh_offset + symbol[k].st_name,
+							base_buf, sizeof base_buf);
 			const char *name = plain_name(mangled, buf, sizeof buf);
 			if (!is_region(name) && !is_region(mangled))
 				continue;
 			uint32_t *p = find(base + symbol[k].st_value, true);
 			const uint32_t id = am_intern(name);
-			if (p && id)
-				__atomic_store_n(p, id + 1, __ATOMIC_RELEASE);
+			if (!p || !id)
+				continue;
+			if (__atomic_load_n(p, __ATOMIC_RELAXED) <= 1)
+				add_range(base + symbol[k].st_value, symbol[k].st_size, id);
+			__atomic_store_n(p, id + 1, __ATOMIC_RELEASE);
 		}
 	}
 }
@@ -176,7 +237,7 @@ void am_functions_resolve(void)
 	const uint32_t n = am_ringtable_used(&am_area.file->modules);
 
 	memset(table, 0, sizeof table);
-	n_resolved = 0;
+	n_resolved = n_ranges = 0;
 	am_has_functions = strstr(am_opt.atomic, "fn:") != NULL;
 	for (uint32_t i = 0; am_has_functions && i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];

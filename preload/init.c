@@ -17,6 +17,7 @@
 #include "preload/msg.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
+#include "preload/shadow.h"
 #include "preload/site.h"
 #include "preload/sink.h"
 #include "preload/trace_open.h"
@@ -102,6 +103,7 @@ static void forget_parent(void)
 	am_sink_record.forget();
 	am_sink_check.forget();
 	am_thread_forget();
+	am_shadow_forget();
 	memset(am_slots, 0, sizeof am_slots);
 	memset(&am_tls, 0, sizeof am_tls);
 	am_tls.inside = inside;
@@ -174,6 +176,7 @@ static void initialise(void)
 		}
 		const uint32_t state = am_opt.enabled ? start(is_child) : AM_PASS;
 		set_state(state);
+		__atommon_armed = state >= AM_IDLE;
 		if (state >= AM_IDLE) {
 			am_tls.inside--;
 			am_thread_begin_main();

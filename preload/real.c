@@ -42,6 +42,7 @@ void am_real_resolve(void)
 {
 #define X(type, name, params) set(&am_real.name, next(#name, NULL));
 	AM_REALS_CORE(X)
+	AM_REALS_MEMORY(X)
 	AM_REALS_HOOKS(X)
 #undef X
 #define X(field, symbol, version, type, params) set(&am_real.field, next(symbol, version));

@@ -22,6 +22,7 @@
 struct am_reals {
 #define X(type, name, params) type(*name) params;
 	AM_REALS_CORE(X)
+	AM_REALS_MEMORY(X)
 	AM_REALS_HOOKS(X)
 #undef X
 #define X(field, symbol, version, type, params) type(*field) params;

@@ -33,6 +33,19 @@
 	   char *const *, char *const *))                                                          \
 	X(void, _exit, (int))
 
+/* Memory. */
+#define AM_REALS_MEMORY(X)                                                                         \
+	X(void *, malloc, (size_t))                                                                \
+	X(void, free, (void *))                                                                    \
+	X(void *, calloc, (size_t, size_t))                                                        \
+	X(void *, realloc, (void *, size_t))                                                       \
+	X(void *, aligned_alloc, (size_t, size_t))                                                 \
+	X(void *, memalign, (size_t, size_t))                                                      \
+	X(int, posix_memalign, (void **, size_t, size_t))                                          \
+	X(size_t, malloc_usable_size, (void *))                                                    \
+	X(void *, mmap, (void *, size_t, int, int, int, off_t))                                    \
+	X(int, munmap, (void *, size_t))
+
 /* Everything else: rwlocks, spin locks, barriers, semaphores, once, C11 threads. */
 #define AM_REALS_HOOKS(X)                                                                          \
 	X(int, pthread_rwlock_init, (pthread_rwlock_t *, const pthread_rwlockattr_t *))            \

@@ -31,6 +31,10 @@ void am_process_ready(void);
 /* Exits that run no destructors. */
 void am_process_watch_exits(void);
 
+/* A region of this thread, by the string id of its name. An end without a begin is ignored. */
+void am_region_begin(uint32_t id, struct am_here here);
+void am_region_end(struct am_here here);
+
 /* Turn everything off for good, say why once, call through from now on. */
 void am_disable(const char *why);
 
@@ -47,6 +51,10 @@ void am_modules_know(uintptr_t pc);
 /* Did a fn: glob name this function? Its string id, else 0. */
 uint32_t am_function_region(uintptr_t address);
 void am_functions_resolve(void);
+/* The same by any address inside it, and where it starts; and: read the symbols of its module first,
+ * if that was not done yet. */
+uint32_t am_function_at(uintptr_t pc, uintptr_t *start);
+void am_function_learn(uintptr_t pc);
 extern bool am_has_functions; /* ATOMMON_ATOMIC names some */
 
 /* ---- rings, consumer side -------------------------------------------------------------------- */

@@ -1,0 +1,240 @@
+/*
+ * Hooks of memory: a block that is given back and used again is a new entity. Runs in application
+ * threads, also before any of our constructors and inside the loader. Must never allocate; whatever
+ * allocator the program uses does the work (libc's, jemalloc, tcmalloc), and we come before it.
+ *
+ * Checking: a free is logged only if an access to the block was (shadow.h), allocations not at all.
+ * Recording: both, once the program has shown that it has instrumented code or annotations.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/export.h"
+#include "preload/real.h"
+#include "preload/shadow.h"
+
+/* ---- before the real functions are known ------------------------------------------------------
+ */
+
+enum { EARLY_BYTES = 256 * 1024, ALIGN = 16 };
+
+static char early[EARLY_BYTES] __attribute__((aligned(64)));
+static size_t early_used;
+
+static bool is_early(const void *p)
+{
+	return (const char *)p >= early && (const char *)p < early + EARLY_BYTES;
+}
+
+/* The size lies in front of the block. Never given back. */
+static void *early_alloc(size_t align, size_t n)
+{
+	align = align < ALIGN ? ALIGN : align;
+	if (n > EARLY_BYTES || align > EARLY_BYTES)
+		return NULL;
+	const size_t need = ((n + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + align + ALIGN;
+	const size_t at = __atomic_fetch_add(&early_used, need, __ATOMIC_RELAXED);
+	if (at + need > EARLY_BYTES) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	const uintptr_t block =
+		((uintptr_t)early + at + ALIGN + align - 1) & ~(uintptr_t)(align - 1);
+	((size_t *)block)[-1] = n;
+	return (void *)block;
+}
+
+static size_t early_size(const void *p)
+{
+	return ((const size_t *)p)[-1];
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static size_t size_of(void *p)
+{
+	return am_real.malloc_usable_size ? am_real.malloc_usable_size(p) : 0;
+}
+
+static inline bool is_idle(void)
+{
+	return am_likely(am_view_mode <= AM_VIEW_NONE) || am_state() != AM_ON || am_tls.inside;
+}
+
+static void gone(uintptr_t address, size_t size, struct am_here here)
+{
+	const bool is_recording = am_view_mode == AM_VIEW_RECORD;
+
+	if (!is_recording && am_view_sleeps())
+		return;
+	const bool was_logged = am_shadow_clear(address, size);
+	if (!was_logged && !is_recording)
+		return;
+	am_log_block(AM_FREE, address, size, here);
+	am_view_counted();
+}
+
+static void came(uintptr_t address, size_t size, struct am_here here)
+{
+	if (am_view_mode == AM_VIEW_RECORD && address)
+		am_log_block(AM_ALLOC, address, size, here);
+}
+
+void am_alloc_stack(uintptr_t top)
+{
+	pthread_attr_t attr;
+	void *low = NULL;
+	size_t size = 0;
+
+	if (!am_shadow_find(top - 1) && !am_shadow_find((uintptr_t)&attr))
+		return;
+	am_tls.inside++;
+	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+		pthread_attr_getstack(&attr, &low, &size);
+		pthread_attr_destroy(&attr);
+	}
+	am_tls.inside--;
+	if (low && (uintptr_t)low < top && am_shadow_clear((uintptr_t)low, top - (uintptr_t)low))
+		am_log_block(AM_FREE, (uintptr_t)low, top - (uintptr_t)low, AM_HERE);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------
+ */
+
+AM_EXPORT void *malloc(size_t n)
+{
+	if (am_unlikely(!am_real.malloc))
+		return early_alloc(ALIGN, n);
+	void *p = am_real.malloc(n);
+	if (!is_idle())
+		came((uintptr_t)p, n, AM_HERE);
+	return p;
+}
+
+AM_EXPORT void free(void *p)
+{
+	if (!p || is_early(p) || !am_real.free)
+		return;
+	if (!is_idle())
+		gone((uintptr_t)p, size_of(p), AM_HERE);
+	am_real.free(p);
+}
+
+AM_EXPORT void *calloc(size_t n, size_t size)
+{
+	if (am_unlikely(!am_real.calloc)) {
+		size_t bytes;
+		return __builtin_mul_overflow(n, size, &bytes) ? NULL : early_alloc(ALIGN, bytes);
+	}
+	void *p = am_real.calloc(n, size);
+	if (!is_idle())
+		came((uintptr_t)p, n * size, AM_HERE);
+	return p;
+}
+
+/* What the old block held becomes the new one's, as far as it fits. */
+static void *leave_early(void *old, size_t n)
+{
+	const size_t before = early_size(old);
+	void *p = am_real.malloc ? am_real.malloc(n) : early_alloc(ALIGN, n);
+
+	return p ? memcpy(p, old, before < n ? before : n) : NULL;
+}
+
+AM_EXPORT void *realloc(void *old, size_t n)
+{
+	if (am_unlikely(is_early(old)))
+		return leave_early(old, n);
+	if (am_unlikely(!am_real.realloc))
+		return early_alloc(ALIGN, n);
+	if (is_idle())
+		return am_real.realloc(old, n);
+	const size_t before = old ? size_of(old) : 0;
+	if (old)
+		gone((uintptr_t)old, before, AM_HERE);
+	void *p = am_real.realloc(old, n);
+	if (p)
+		came((uintptr_t)p, n, AM_HERE);
+	else if (n != 0)
+		came((uintptr_t)old, before, AM_HERE);
+	return p;
+}
+
+AM_EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(old, bytes);
+}
+
+AM_EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	if (am_unlikely(!am_real.aligned_alloc))
+		return early_alloc(align, n);
+	void *p = am_real.aligned_alloc(align, n);
+	if (!is_idle())
+		came((uintptr_t)p, n, AM_HERE);
+	return p;
+}
+
+AM_EXPORT void *memalign(size_t align, size_t n)
+{
+	if (am_unlikely(!am_real.memalign))
+		return early_alloc(align, n);
+	void *p = am_real.memalign(align, n);
+	if (!is_idle())
+		came((uintptr_t)p, n, AM_HERE);
+	return p;
+}
+
+AM_EXPORT int posix_memalign(void **p, size_t align, size_t n)
+{
+	if (am_unlikely(!am_real.posix_memalign)) {
+		*p = early_alloc(align, n);
+		return *p ? 0 : ENOMEM;
+	}
+	const int r = am_real.posix_memalign(p, align, n);
+	if (r == 0 && !is_idle())
+		came((uintptr_t)*p, n, AM_HERE);
+	return r;
+}
+
+AM_EXPORT size_t malloc_usable_size(void *p)
+{
+	return p && is_early(p) ? early_size(p) : p ? size_of(p) : 0;
+}
+
+AM_EXPORT void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+	void *p = am_real.mmap ? am_real.mmap(at, n, protection, flags, fd, offset)
+			       : (void *)syscall(SYS_mmap, at, n, protection, flags, fd, offset);
+
+	if (p != MAP_FAILED && !is_idle()) {
+		if (flags & MAP_FIXED)
+			gone((uintptr_t)p, n, AM_HERE);
+		came((uintptr_t)p, n, AM_HERE);
+	}
+	return p;
+}
+
+AM_EXPORT void *mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+	__attribute__((alias("mmap")));
+
+AM_EXPORT int munmap(void *p, size_t n)
+{
+	if (!is_idle())
+		gone((uintptr_t)p, n, AM_HERE);
+	return am_real.munmap ? am_real.munmap(p, n) : (int)syscall(SYS_munmap, p, n);
+}

@@ -1,0 +1,120 @@
+/*
+ * The compilers' callbacks for plain accesses (include/atommon/tsan.h). Runs in application
+ * threads, millions of times a second: the usual end is one look-up (shadow.h). Must tolerate being
+ * called before anything of ours is set up.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "atommon/tsan.h"
+
+#include <string.h>
+
+#include "preload/export.h"
+#include "preload/shadow.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* 1 selects the watched versions of functions (instrument/pass/twin.h); set in init.c. */
+AM_EXPORT volatile int __atommon_armed = 0;
+
+enum { VOLATILE = 1 << 3 };
+
+/* Does an access of `size` bytes stay within its shadow word? */
+#define IN_WORD(address, size) ((size) <= 8 && ((address)&7) + (size) <= 8)
+
+static void across(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
+		   struct am_here here)
+{
+	if (!am_view_sleeps())
+		am_view_access(kind, address, size, detail, here);
+}
+
+static inline void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
+		       struct am_here here)
+{
+	const uintptr_t address = (uintptr_t)p;
+
+	if (am_likely(IN_WORD(address, size)))
+		am_view_word(kind, address, size, is_volatile ? VOLATILE : 0, here);
+	else
+		across(kind, address, size, is_volatile ? VOLATILE : 0, here);
+}
+
+#define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
+	AM_EXPORT void name(void *p)                                                               \
+	{                                                                                          \
+		if (reads)                                                                         \
+			one(AM_READ, p, bytes, is_volatile, AM_HERE);                              \
+		if (writes)                                                                        \
+			one(AM_WRITE, p, bytes, is_volatile, AM_HERE);                             \
+	}                                                                                          \
+	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
+	{                                                                                          \
+		(void)pc;                                                                          \
+		if (reads)                                                                         \
+			one(AM_READ, p, bytes, is_volatile, AM_HERE);                              \
+		if (writes)                                                                        \
+			one(AM_WRITE, p, bytes, is_volatile, AM_HERE);                             \
+	}
+AM_TSAN_ACCESSES(ACCESS)
+
+AM_EXPORT void __tsan_read_range(void *p, size_t n)
+{
+	am_view_range(AM_READ, (uintptr_t)p, n, AM_HERE);
+}
+
+AM_EXPORT void __tsan_write_range(void *p, size_t n)
+{
+	am_view_range(AM_WRITE, (uintptr_t)p, n, AM_HERE);
+}
+
+AM_EXPORT void __tsan_read_range_pc(void *p, size_t n, void *pc)
+{
+	(void)pc;
+	am_view_range(AM_READ, (uintptr_t)p, n, AM_HERE);
+}
+
+AM_EXPORT void __tsan_write_range_pc(void *p, size_t n, void *pc)
+{
+	(void)pc;
+	am_view_range(AM_WRITE, (uintptr_t)p, n, AM_HERE);
+}
+
+AM_EXPORT void __tsan_vptr_read(void **p)
+{
+	one(AM_READ, p, sizeof *p, false, AM_HERE);
+}
+
+/* A constructor or destructor that sets the pointer to what it already is has changed nothing. */
+AM_EXPORT void __tsan_vptr_update(void **p, void *value)
+{
+	if (*p != value)
+		one(AM_WRITE, p, sizeof *p, false, AM_HERE);
+}
+
+AM_EXPORT void __tsan_init(void)
+{
+}
+
+/* ---- memcpy and its kin -----------------------------------------------------------------------
+ */
+
+/* __tsan_*: by clang; __wrap_*: by gcc, whose wrapper links with --wrap. */
+#define COPY(name)                                                                                 \
+	AM_EXPORT void *name(void *to, const void *from, size_t n)                                 \
+	{                                                                                          \
+		am_view_range(AM_READ, (uintptr_t)from, n, AM_HERE);                               \
+		am_view_range(AM_WRITE, (uintptr_t)to, n, AM_HERE);                                \
+		return memmove(to, from, n);                                                       \
+	}
+#define SET(name)                                                                                  \
+	AM_EXPORT void *name(void *to, int c, size_t n)                                            \
+	{                                                                                          \
+		am_view_range(AM_WRITE, (uintptr_t)to, n, AM_HERE);                                \
+		return memset(to, c, n);                                                           \
+	}
+COPY(__tsan_memcpy)
+COPY(__tsan_memmove)
+SET(__tsan_memset)
+COPY(__wrap_memcpy)
+COPY(__wrap_memmove)
+SET(__wrap_memset)

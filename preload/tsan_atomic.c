@@ -1,0 +1,145 @@
+/*
+ * The compilers' callbacks for atomic operations: performed here, with the order that the program
+ * asked for, and logged with a number that was taken together with the operation. Runs in
+ * application threads.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "atommon/tsan.h"
+
+#include "preload/export.h"
+#include "preload/shadow.h"
+#include "preload/slot.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* One operation under way. */
+struct step {
+	struct am_slot *slot;
+	bool is_logged, is_locked;
+};
+
+static struct step begin(enum am_kind kind, const volatile void *p, unsigned size,
+			 struct am_here here)
+{
+	const uintptr_t address = (uintptr_t)p;
+	struct step s = {&am_slots[am_slot_of(address)], false, false};
+
+	if (am_view_sleeps() || !am_view_wants(kind, address, size, here) ||
+	    !am_log_prepare(1 + AM_R_EXT_MAX)) /* a dropped record must not take a number */
+		return s;
+	s.is_logged = true;
+	s.is_locked = am_slot_lock(s.slot);
+	return s;
+}
+
+/* A failed exchange is a read. */
+static void end(struct step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+		struct am_here here)
+{
+	struct am_record r = {.kind = (uint8_t)kind,
+			      .has_seq = true,
+			      .has_number = true,
+			      .detail = (uint8_t)__builtin_ctz(size),
+			      .object = (uintptr_t)p,
+			      .ordered = (uintptr_t)p};
+
+	if (!s->is_logged)
+		return;
+	r.number = am_number((uintptr_t)p);
+	if (s->is_locked)
+		am_slot_unlock(s->slot);
+	r.n_ext = 1;
+	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_ORDER << AM_R_DETAIL_SHIFT,
+				    1 + (uint64_t)AM_TSAN_ORDER(mo)};
+	const uint64_t head = am_tls.head;
+	am_log_record(&r, here);
+	am_view.own_units += am_tls.head - head;
+}
+
+#define ATOMICS(bits, type)                                                                        \
+	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
+	{                                                                                          \
+		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8))) {              \
+			const type seen = am_atomic##bits##_load(p, mo);                           \
+			if (am_view_sleeps() || is_known_load(p, bits / 8))                        \
+				return seen;                                                       \
+		}                                                                                  \
+		struct step s = begin(AM_READ, p, bits / 8, AM_HERE);                              \
+		const type value = am_atomic##bits##_load(p, mo);                                  \
+		end(&s, AM_READ, p, bits / 8, mo, AM_HERE);                                        \
+		return value;                                                                      \
+	}                                                                                          \
+	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
+	{                                                                                          \
+		struct step s = begin(AM_WRITE, p, bits / 8, AM_HERE);                             \
+		am_atomic##bits##_store(p, v, mo);                                                 \
+		end(&s, AM_WRITE, p, bits / 8, mo, AM_HERE);                                       \
+	}                                                                                          \
+	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
+	{                                                                                          \
+		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
+		end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                                      \
+		return old;                                                                        \
+	}                                                                                          \
+	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *e,    \
+								     type v, int mo, int fail)     \
+	{                                                                                          \
+		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
+		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		return done;                                                                       \
+	}                                                                                          \
+	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e,      \
+								   type v, int mo, int fail)       \
+	{                                                                                          \
+		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
+		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		return done;                                                                       \
+	}                                                                                          \
+	AM_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e,        \
+								  type v, int mo, int fail)        \
+	{                                                                                          \
+		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
+		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		return e;                                                                          \
+	}                                                                                          \
+	AM_TSAN_RMW(UPDATE, bits, type)
+#define UPDATE(bits, type, name, result)                                                           \
+	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
+	{                                                                                          \
+		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		const type old = am_atomic##bits##_##name(p, v, mo);                               \
+		end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                                      \
+		return old;                                                                        \
+	}
+
+/* A spinning reader must not fill its ring: nothing new here, before the load and after it. */
+static inline bool is_known_load(const volatile void *p, unsigned size)
+{
+	const uintptr_t address = (uintptr_t)p;
+
+	return (address & 7) + size <= 8 &&
+	       am_view_is_known(address, am_filter_bits(address & 7, size, false));
+}
+
+AM_TSAN_WIDTHS(ATOMICS)
+
+AM_EXPORT void __tsan_atomic_thread_fence(int mo)
+{
+	am_atomic_fence(mo);
+	if (am_view_mode == AM_VIEW_RECORD && am_state() == AM_ON) {
+		struct am_record r = {.kind = AM_FENCE, .n_ext = 1};
+		r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_ORDER << AM_R_DETAIL_SHIFT,
+					    1 + (uint64_t)AM_TSAN_ORDER(mo)};
+		am_log_record(&r, AM_HERE);
+	}
+}
+
+AM_EXPORT void __tsan_atomic_signal_fence(int mo)
+{
+	(void)mo;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
