@@ -178,12 +178,23 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 			push(a, "tsan-distinguish-volatile=1");
 		}
 		push(a, "-Wno-tsan");
+		/* Functions must stay visible for ATOMMON_ATOMIC=fn:NAME; `inline` ones go. */
+		push(a, "-fno-inline-small-functions");
+		push(a, "-fno-inline-functions");
+		push(a, "-fno-inline-functions-called-once");
+		push(a, "-fno-partial-inlining");
+		push(a, "-fno-ipa-icf");
 	}
 }
 
 /* The user's own libraries and options come before what is added here. */
-static void add_link_options(struct am_cc_args *a, const char *lib)
+static void add_link_options(struct am_cc_args *a, const char *lib, bool wraps)
 {
+	static const char *const silent[] = {"memcpy", "memmove", "memset"};
+
+	/* gcc has no callback for these. */
+	for (size_t i = 0; wraps && i < sizeof silent / sizeof *silent; i++)
+		push(a, text("-Wl,--wrap=%s", silent[i]));
 	push(a, text("-L%s", lib));
 	push(a, "-latommon-stub");
 	if (strcmp(lib, "/usr/lib") != 0 && strcmp(lib, "/lib") != 0)
@@ -215,6 +226,7 @@ int main(int argc, char **argv)
 	/* No input, nothing to instrument: --version, -print-search-dirs, -v. */
 	const bool plain = what.other_target || !what.has_input;
 	const bool links = !plain && am_cc_links(&what);
+	bool is_gcc = false;
 	const char *lib = plain ? NULL : lib_directory();
 	if (links && what.wants_static)
 		die("a static program cannot be watched: leave out -static");
@@ -223,14 +235,15 @@ int main(int argc, char **argv)
 		if (!am_cc_probe(out.v, &version))
 			die("'%s' does not look like gcc or clang", compiler);
 		add_compile_options(&out, &version, lib, symbolic);
-		if (links && !version.is_clang)
+		is_gcc = !version.is_clang;
+		if (links && is_gcc)
 			push(&out, text("-B%s/atommon/link/", lib));
 	}
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--symbolic") != 0 && strcmp(argv[i], "-static-libtsan") != 0)
 			push(&out, argv[i]);
 	if (links)
-		add_link_options(&out, lib);
+		add_link_options(&out, lib, is_gcc);
 	execvp(out.v[0], out.v);
 	fprintf(stderr, "%s: cannot run '%s': %s\n", self, out.v[0], strerror(errno));
 	return 127;

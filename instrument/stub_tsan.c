@@ -79,20 +79,23 @@ EXPORT void __tsan_atomic_signal_fence(int mo)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
-{
-	return memcpy(to, from, n);
-}
-
-EXPORT void *__tsan_memmove(void *to, const void *from, size_t n)
-{
-	return memmove(to, from, n);
-}
-
-EXPORT void *__tsan_memset(void *to, int c, size_t n)
-{
-	return memset(to, c, n);
-}
+/* __tsan_*: by clang; __wrap_*: by gcc, for which atommon-cc links with --wrap. */
+#define COPY(name, real)                                                                           \
+	EXPORT void *name(void *to, const void *from, size_t n)                                    \
+	{                                                                                          \
+		return real(to, from, n);                                                          \
+	}
+#define SET(name)                                                                                  \
+	EXPORT void *name(void *to, int c, size_t n)                                               \
+	{                                                                                          \
+		return memset(to, c, n);                                                           \
+	}
+COPY(__tsan_memcpy, memcpy)
+COPY(__tsan_memmove, memmove)
+SET(__tsan_memset)
+COPY(__wrap_memcpy, memcpy)
+COPY(__wrap_memmove, memmove)
+SET(__wrap_memset)
 
 /* Functions that return nothing and do nothing, whatever they are called with. */
 #define NOTHING(name)                                                                              \
