@@ -52,13 +52,22 @@ uint32_t am_thread_new_id(void)
 	return __atomic_fetch_add(&next_thread, 1, __ATOMIC_RELAXED);
 }
 
-/* Rings shrink as memory does: a 128th of what is left, but 4 KiB at least. */
+/*
+ * Rings shrink as memory does: a 128th of what is left, but 4 KiB at least. Kept aside from what is
+ * left: the smallest ring for every lane that may still come (at most half of the ceiling), so that
+ * the thousandth thread has one, too.
+ */
 static size_t ring_bytes(void)
 {
 	const uint64_t used = __atomic_load_n(&am_area.used, __ATOMIC_RELAXED);
-	const uint64_t rest = used < am_area.limit ? am_area.limit - used : 0;
-	size_t bytes = AM_RING_UNITS_MIN * sizeof(struct am_unit);
+	const size_t least = AM_RING_UNITS_MIN * sizeof(struct am_unit);
+	const size_t lane_bytes = (sizeof(struct am_lane) + 4095) & ~(size_t)4095;
+	uint64_t aside = (AM_LANES_MAX - lane_count) * (least + lane_bytes);
+	size_t bytes = least;
 
+	if (aside > am_area.limit / 2)
+		aside = am_area.limit / 2;
+	const uint64_t rest = used + aside < am_area.limit ? am_area.limit - used - aside : 0;
 	while (bytes * 2 <= am_opt.buffer && bytes * 2 * 128 <= rest)
 		bytes *= 2;
 	return bytes;
