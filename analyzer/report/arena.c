@@ -174,3 +174,17 @@ const char *am_textf(struct am_arena *a, const char *format, ...)
 	va_end(ap);
 	return text ? text : "";
 }
+
+size_t am_utf8_bytes(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	const size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	const bool is_overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+	const bool is_surrogate = p[0] == 0xed && p[1] >= 0xa0;
+	const bool is_beyond = p[0] == 0xf4 && p[1] >= 0x90;
+	return n > 1 && (is_overlong || is_surrogate || is_beyond) ? 0 : n;
+}

@@ -32,4 +32,7 @@ size_t am_text_intov(char *buf, size_t size, const char *format, va_list ap);
 size_t am_text_into(char *buf, size_t size, const char *format, ...);
 const char *am_textf(struct am_arena *a, const char *format, ...);
 
+/* Length of the valid UTF-8 sequence here, 0: not valid. */
+size_t am_utf8_bytes(const char *text);
+
 #endif

@@ -195,16 +195,6 @@ static bool collect(struct story *s)
 	return true;
 }
 
-static const char *function_key(struct story *s, const struct am_place *place)
-{
-	const struct am_vframe *f = am_place_frame(place);
-
-	if (!f)
-		return "";
-	return *f->function ? f->function
-			    : am_textf(s->arena, "%s+0x%x", am_basename(f->module), f->offset);
-}
-
 static struct am_print_end print_end(struct story *s, uint32_t number)
 {
 	const struct am_vstep *step = &s->step[number - 1];
@@ -212,7 +202,7 @@ static struct am_print_end print_end(struct story *s, uint32_t number)
 	return (struct am_print_end){
 		.operation = am_kind_name(step->kind),
 		.object = step->object == AM_NO_OBJECT ? "" : s->key[step->object],
-		.function = function_key(s, step->place),
+		.function = am_story_function(s, step->place),
 	};
 }
 
@@ -221,7 +211,7 @@ static void identify(struct story *s)
 	const uint32_t n = s->cycle->n_edges;
 	struct am_print_hop hop[AM_CYCLE_MAX];
 	struct am_print print = {.region = s->v->region,
-				 .function = function_key(s, s->v->region_place),
+				 .function = am_story_function(s, s->v->region_place),
 				 .out = print_end(s, s->from[0]), .in = print_end(s, s->to[n - 1]),
 				 .hop = hop, .n_hops = n - 1};
 

@@ -17,28 +17,13 @@ static void raw(struct am_jsonw *w, const char *bytes, size_t n)
 	w->out->write(w->out->ctx, bytes, n);
 }
 
-/* Length of the valid UTF-8 sequence here, 0: not valid. */
-static size_t sequence(const char *text)
-{
-	const unsigned char *p = (const unsigned char *)text;
-	const size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	const bool is_overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-	const bool is_surrogate = p[0] == 0xed && p[1] >= 0xa0;
-	const bool is_beyond = p[0] == 0xf4 && p[1] >= 0x90;
-	return n > 1 && (is_overlong || is_surrogate || is_beyond) ? 0 : n;
-}
-
 static void quoted(struct am_jsonw *w, const char *text)
 {
 	raw(w, "\"", 1);
 	while (*text) {
 		size_t plain = 0, n;
 		while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\' &&
-		       (n = sequence(text + plain)))
+		       (n = am_utf8_bytes(text + plain)))
 			plain += n;
 		raw(w, text, plain);
 		text += plain;

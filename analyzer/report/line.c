@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "arena.h"
+
 enum { INK_BYTES = 16, MAX_BYTES = sizeof(((struct am_line *)0)->buf) - 2 * INK_BYTES };
 
 static bool is_continuation(char c)
@@ -44,13 +46,13 @@ void am_line_ink(struct am_line *l, enum am_ink ink)
 /* One character, all its bytes; shows where the line is cut. */
 static size_t put_char(struct am_line *l, const char *p)
 {
-	size_t n = 1;
+	const size_t valid = am_utf8_bytes(p), n = valid ? valid : 1;
 
-	while (is_continuation(p[n]) && n < 4)
-		n++;
+	if (l->column >= l->width || l->n + n > MAX_BYTES)
+		l->is_full = true;
 	if (l->is_full)
 		return n;
-	if (l->column + 1 >= l->width && p[n]) { /* more would follow than fits */
+	if (l->column + 1 == l->width && p[n]) { /* more would follow than fits */
 		const char *cut = l->style->ascii ? "~" : "\u2026";
 		memcpy(l->buf + l->n, cut, strlen(cut));
 		l->n += strlen(cut);
@@ -58,12 +60,9 @@ static size_t put_char(struct am_line *l, const char *p)
 		l->is_full = true;
 		return n;
 	}
-	if (l->column >= l->width || l->n + n > MAX_BYTES) {
-		l->is_full = true;
-		return n;
-	}
 	const unsigned char c = (unsigned char)*p;
-	if (c < 0x20 || c == 0x7f || (c >= 0x80 && (l->style->ascii || n == 1 || c == 0xc2)))
+	if (c < 0x20 || c == 0x7f || !valid || (c >= 0x80 && l->style->ascii) ||
+	    (c == 0xc2 && (unsigned char)p[1] < 0xa0)) /* C1 controls */
 		l->buf[l->n++] = '?';
 	else {
 		memcpy(l->buf + l->n, p, n);

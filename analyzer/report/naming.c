@@ -47,8 +47,7 @@ const char *am_story_string(const struct story *s, uint32_t id)
 	return id && id < t->n_strings && t->string[id] ? t->string[id] : "";
 }
 
-/* What stands for a place in names and keys: its function, else module+offset. */
-static const char *function_of(const struct story *s, const struct am_place *place)
+const char *am_story_function(const struct story *s, const struct am_place *place)
 {
 	const struct am_vframe *f = am_place_frame(place);
 
@@ -65,7 +64,7 @@ const char *am_story_region(const struct story *s, uint32_t string, uint32_t sit
 
 	if (*name || !site)
 		return name;
-	name = function_of(s, am_places_get(s->b->places, site));
+	name = am_story_function(s, am_places_get(s->b->places, site));
 	return am_textf(s->arena, "section@%s", *name ? name : "?");
 }
 
@@ -90,7 +89,7 @@ static void find_name(struct story *s, const struct am_extent *x, struct found *
 static void find_block(struct story *s, const struct am_extent *x, struct found *f)
 {
 	const struct am_place *place = am_places_get(s->b->places, x->site);
-	const char *function = function_of(s, place);
+	const char *function = am_story_function(s, place);
 
 	f->object.storage = AM_AT_HEAP;
 	f->object.name = *function ? am_textf(s->arena, "block@%s", function) : "heap block";

@@ -36,6 +36,9 @@ const char *am_story_string(const struct story *s, uint32_t id);
 /* The name of a region: its string, else what stands for a section that begins at the site. */
 const char *am_story_region(const struct story *s, uint32_t string, uint32_t site);
 
+/* What stands for a place in names and keys: its function, else module+offset, else "". */
+const char *am_story_function(const struct story *s, const struct am_place *place);
+
 /* words.c: after the steps are numbered. */
 void am_story_tell(struct story *s);
 
