@@ -124,7 +124,7 @@ static void access_one(enum am_kind kind, uint64_t object, volatile void *to,
 	uint64_t value = 0;
 
 	/* Room first: a dropped record must not take a number. */
-	if (!am_log_prepare(4)) {
+	if (!am_log_prepare(4, here)) {
 		copy(to, from, n);
 		return;
 	}

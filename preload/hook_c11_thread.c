@@ -20,7 +20,10 @@ AM_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 	if (!s)
 		return am_real.thrd_create(thread, start, arg);
 	const uint32_t id = am_start_id(s);
+	sigset_t old;
+	am_start_block(s, NULL, &old);
 	const int r = am_real.thrd_create(thread, run, s);
+	am_start_unblock(&old);
 	am_start_done(s, id, r == thrd_success ? (pthread_t)*thread : 0, r);
 	return r;
 }

@@ -19,7 +19,10 @@ AM_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	if (!s)
 		return am_real.pthread_create(thread, attr, run, arg);
 	const uint32_t id = am_start_id(s);
+	sigset_t old;
+	am_start_block(s, attr, &old);
 	const int r = am_real.pthread_create(thread, attr, am_start_run, s);
+	am_start_unblock(&old);
 	am_start_done(s, id, r ? (pthread_t)0 : *thread, r);
 	return r;
 }

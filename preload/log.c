@@ -125,16 +125,22 @@ static bool make_room(struct am_tls *t, uint64_t n, bool is_nested)
 	}
 }
 
-bool am_log_prepare(unsigned n)
+bool am_log_prepare(unsigned n, struct am_here here)
 {
 	struct am_tls *t = &am_tls;
 
-	if (am_likely(t->event == 0 && t->head + n <= t->limit))
+	if (am_likely(t->event == 0 && t->head + n <= t->limit)) {
+		t->event = here.cfa;
 		return true;
+	}
 	if (t->muted || t->inside || t->owned || am_state() < AM_IDLE || !t->lane)
 		return false;
 	const int saved = errno;
+	if (t->event != 0 && outer_is_dead(t, here))
+		bury_outer(t);
 	const bool has_room = make_room(t, n, t->event != 0);
+	if (has_room && t->event == 0)
+		t->event = here.cfa;
 	errno = saved;
 	return has_room;
 }
@@ -152,9 +158,10 @@ bool am_log_record(struct am_record *r, struct am_here here)
 		errno = saved;
 		return false;
 	}
-	if (am_unlikely(t->event != 0) && outer_is_dead(t, here))
+	const bool is_open = r->has_number && t->event == here.cfa; /* by am_log_prepare */
+	if (am_unlikely(t->event != 0) && !is_open && outer_is_dead(t, here))
 		bury_outer(t);
-	const uintptr_t outer = t->event;
+	const uintptr_t outer = is_open ? 0 : t->event;
 	/* A number that was taken must be told: its room was made by am_log_prepare. */
 	if (am_unlikely(outer != 0 || t->head + n > t->limit) && !r->has_number &&
 	    !make_room(t, n, outer != 0)) {

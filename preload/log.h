@@ -170,9 +170,10 @@ struct am_record {
 /* The general path: attaches, makes room, nests. False: the event was dropped, and counted. */
 bool am_log_record(struct am_record *record, struct am_here here);
 
-/* Make room for n units now, so that a record whose number is taken elsewhere cannot be dropped.
- * False: dropped, and counted. */
-bool am_log_prepare(unsigned n);
+/* Make room for n units now, so that a record whose number is taken elsewhere cannot be dropped, and
+ * open the record, so that a signal handler from here on knows that it is inside one. False:
+ * dropped, and counted. True: am_log_record with has_number and the same `here` must follow. */
+bool am_log_prepare(unsigned n, struct am_here here);
 
 /* The id of the call site, by unwinding; remembered unless a signal handler asks (is_nested). */
 uint32_t am_site_miss(struct am_here here, bool is_nested);

@@ -97,6 +97,7 @@
 	X(int, cnd_wait, (cnd_t *, mtx_t *))                                                       \
 	X(int, cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *))                         \
 	X(void *, dlopen, (const char *, int))                                                     \
+	X(int, pthread_attr_getsigmask_np, (const pthread_attr_t *, sigset_t *))                   \
 	X(int, thrd_create, (thrd_t *, thrd_start_t, void *))                                      \
 	X(int, thrd_join, (thrd_t, int *))
 

@@ -22,6 +22,8 @@ struct am_start {
 	uint32_t id;
 	void *(*run)(void *);
 	void *arg;
+	bool has_mask; /* the child is to set `mask` when it has begun */
+	sigset_t mask;
 };
 
 static struct am_start starts[STARTS];
@@ -152,6 +154,7 @@ struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here he
 			continue;
 		s->run = run;
 		s->arg = arg;
+		s->has_mask = false;
 		s->id = am_thread_new_id();
 		if (s->id < am_area.file->threads.capacity) {
 			struct am_ringthread *row = &am_area.threads[s->id];
@@ -165,6 +168,22 @@ struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here he
 		return s;
 	}
 	return NULL;
+}
+
+void am_start_block(struct am_start *block, const pthread_attr_t *attr, sigset_t *old)
+{
+	sigset_t all, own;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+	block->mask = *old;
+	block->has_mask = !attr || !am_real.pthread_attr_getsigmask_np ||
+			  am_real.pthread_attr_getsigmask_np(attr, &own) != 0;
+}
+
+void am_start_unblock(const sigset_t *old)
+{
+	pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
 uint32_t am_start_id(const struct am_start *block)
@@ -185,6 +204,8 @@ void *am_start_run(void *block)
 		else
 			am_thread_arm();
 	}
+	if (mine.has_mask)
+		pthread_sigmask(SIG_SETMASK, &mine.mask, NULL);
 	return mine.run(mine.arg);
 }
 

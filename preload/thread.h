@@ -4,6 +4,7 @@
 #define ATOMMON_PRELOAD_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 
 #include "preload/log.h"
@@ -16,6 +17,13 @@ struct am_start; /* what a new thread needs to know */
  * cast; am_start_run then returns its result in the low half.
  */
 struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here here);
+/*
+ * Around the real create: signals stay blocked from before it until thread-begin is logged in the
+ * child, or a handler's events could come before it. `attr` may name a mask of its own for the
+ * child; that one is left alone.
+ */
+void am_start_block(struct am_start *block, const pthread_attr_t *attr, sigset_t *old);
+void am_start_unblock(const sigset_t *old);
 /* The start routine to give to the real create. */
 void *am_start_run(void *block);
 /* After the real create: `error` non-zero if there is no thread. `id` from am_start_id before. */

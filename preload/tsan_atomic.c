@@ -25,7 +25,7 @@ static struct step begin(enum am_kind kind, const volatile void *p, unsigned siz
 	struct step s = {&am_slots[am_slot_of(address)], false, false};
 
 	if (am_view_sleeps() || !am_view_wants(kind, address, size, here) ||
-	    !am_log_prepare(1 + AM_R_EXT_MAX)) /* a dropped record must not take a number */
+	    !am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
 		return s;
 	s.is_logged = true;
 	s.is_locked = am_slot_lock(s.slot);

@@ -55,6 +55,7 @@ struct legal {
 	struct legal_thread *thread;
 	uint32_t n_threads;
 	uint64_t events, lost, locks_held, kinds[AM_KINDS];
+	bool is_strict; /* the program reuses no address, and unwinds from no wait */
 	bool illegal;
 	char why[400];
 };
@@ -206,9 +207,10 @@ static inline bool legal_once(struct legal *l, const struct am_event *e)
 	struct legal_object *o = legal_find(l, e->object);
 
 	if (e->kind == AM_ONCE_BEGIN) {
-		if (o->done || o->runner != LEGAL_NOBODY)
+		if ((l->is_strict && o->done) || o->runner != LEGAL_NOBODY)
 			return legal_no(l, e, "runs a second time");
 		o->runner = e->thread;
+		o->done = 0; /* another flag in the same place */
 		return true;
 	}
 	if (o->runner == e->thread) {
@@ -282,11 +284,12 @@ static inline bool legal_event(struct legal *l, const struct am_event *e)
 	if (!legal_counted(e->kind))
 		return true;
 	t->events++;
-	if (t->ended)
+	/* The last round of destructors and exit handlers may come after it. */
+	if (t->ended && (l->is_strict || t->joined))
 		return legal_no(l, e, "after the thread's end");
 	if (!t->begun && e->thread != 0 && e->kind != AM_THREAD_BEGIN)
 		return legal_no(l, e, "before the thread's begin");
-	if (t->waiting_on && e->kind != AM_WAKE && !(e->flags & AM_NESTED))
+	if (t->waiting_on && e->kind != AM_WAKE && !(e->flags & AM_NESTED) && l->is_strict)
 		return legal_no(l, e, "inside a wait");
 	switch (e->kind) {
 	case AM_THREAD_BEGIN:

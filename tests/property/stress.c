@@ -51,13 +51,14 @@ static void tap(bool good, const char *fmt, ...)
 }
 
 /* Read a trace through the judge. False, with the reason in l->why, if it does not open or is illegal. */
-static bool judge(const char *trace, struct legal *l, struct am_source_info *info)
+static bool judge(const char *trace, bool is_strict, struct legal *l, struct am_source_info *info)
 {
 	char why[AM_SOURCE_ERROR_MAX];
 	struct am_event e;
 	int r;
 
 	memset(l, 0, sizeof *l);
+	l->is_strict = is_strict;
 	struct am_source *s = am_source_open(trace, NULL, why);
 	if (!s) {
 		snprintf(l->why, sizeof l->why, "%.380s", why);
@@ -194,7 +195,7 @@ static bool one(const struct plan *p, const char *name, uint64_t *events, uint64
 		tap(false, "%s: the program ended with status 0x%x", name, status);
 	const bool never_began = was_killed && shm->magic != STRESS_MAGIC;
 	if (good && !(never_began && access(trace, F_OK))) {
-		good = judge(trace, &l, &info);
+		good = judge(trace, true, &l, &info);
 		good = good && (never_began || counts_agree(&l, shm, was_killed));
 		good = good && (was_killed || legal_finish(&l));
 		if (good && (l.lost || (!was_killed && info.holes))) {
@@ -249,7 +250,7 @@ static int judge_files(char **files, int n)
 	for (int i = 0; i < n; i++) {
 		struct am_source_info info = {0};
 		struct legal l;
-		const bool good = judge(files[i], &l, &info);
+		const bool good = judge(files[i], false, &l, &info);
 		printf("%s: %" PRIu64 " events, %s%s%s\n", files[i], l.events, good ? "legal" : "NOT LEGAL",
 		       good ? "" : ": ", good ? "" : l.why);
 		bad += !good;

@@ -9,7 +9,7 @@
 
 static bool feed(const struct am_event *e, size_t n, char *why)
 {
-	struct legal l = {0};
+	struct legal l = {.is_strict = true};
 	bool good = true;
 
 	for (size_t i = 0; i < n && good; i++)
