@@ -78,11 +78,6 @@ void am_predict_free(struct am_predict *p)
 	free(p);
 }
 
-uint64_t am_predict_signature(const struct am_predict *p, uint32_t region)
-{
-	return am_prover_signature(p->prover, region);
-}
-
 void am_region_result_free(struct am_region_result *r)
 {
 	free(r->witness);

@@ -68,9 +68,6 @@ void am_predict_free(struct am_predict *p);
 /* Decide one region by itself. The result's arrays are the caller's to free. */
 void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_result *result);
 
-/* Equal for regions that are the same question: one prediction settles all. */
-uint64_t am_predict_signature(const struct am_predict *p, uint32_t region);
-
 void am_region_result_free(struct am_region_result *result);
 
 struct am_predict_counts {

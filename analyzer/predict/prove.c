@@ -230,15 +230,15 @@ enum am_proof am_prover_ask(struct am_prover *p, uint32_t region)
 	return may_break(p, true) ? AM_PROOF_NONE : AM_PROOF_LOCKS;
 }
 
-uint64_t am_prover_signature(const struct am_prover *p, uint32_t region)
+uint64_t am_region_signature(const struct am_run *run, uint32_t region)
 {
-	const struct am_run_region *a = &p->run->region.at[region];
+	const struct am_run_region *a = &run->region.at[region];
 	uint64_t h = mix(a->name, a->site);
 
 	for (uint32_t eid = a->first; eid <= a->last; eid++) {
-		const uint32_t e = am_run_at(p->run, a->thread, eid);
-		const struct am_event *raw = am_run_raw(p->run, e);
-		h = mix(mix(h, raw->site), raw->kind);
+		const struct am_event *raw = am_run_raw(run, am_run_at(run, a->thread, eid));
+		if (raw->kind != AM_EXPR && raw->kind != AM_CLOCK)
+			h = mix(mix(h, raw->site), raw->kind);
 	}
 	return h;
 }

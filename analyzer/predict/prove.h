@@ -29,6 +29,6 @@ void am_prover_free(struct am_prover *prover);
 enum am_proof am_prover_ask(struct am_prover *prover, uint32_t region);
 
 /* Static signature of a region: equal for instances of the same code with the same accesses. */
-uint64_t am_prover_signature(const struct am_prover *prover, uint32_t region);
+uint64_t am_region_signature(const struct am_run *run, uint32_t region);
 
 #endif
