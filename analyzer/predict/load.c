@@ -191,5 +191,6 @@ const char *am_loaded_site(void *loaded, uint32_t site)
 	buf[0] = 0;
 	if (!site)
 		return buf;
-	return am_symbols_site(l->symbols, &l->tables, site, buf, sizeof buf);
+	const char *words = am_symbols_site(l->symbols, &l->tables, site, buf, sizeof buf);
+	return words ? words : "";
 }
