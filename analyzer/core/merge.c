@@ -8,12 +8,12 @@
  * go as long as every record taken before it was fed; threads that are idle or blocked hold up
  * nobody.
  *
- * Nested records. A signal handler that interrupts a record writes its own records first, though
- * the interrupted one may have taken its number before them. So while the head of a queue is a
- * nested record that cannot go, the record it interrupted (the first after it that is not nested)
- * may go first; and a nested record may overtake the head when both wait for the same slot and its
- * number is the smaller one, which proves that the head interrupted it. Nothing else leaves program
- * order.
+ * Nested records. A signal handler that interrupts a record between its number and its place in the
+ * ring writes its own records first, though the interrupted one has the older number. So a nested
+ * record may have to wait for one behind it. It does only if the wait is a circle: from the number
+ * it waits for to the record that carries it, to the head of that record's queue, to the number
+ * that one waits for, and so on back to this queue (merge_nested.c). Then, and only then, the
+ * record behind goes first; nothing else ever leaves program order.
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/core/merge_state.h"
@@ -23,9 +23,9 @@
 #include <string.h>
 
 enum {
-	QUEUE_UNITS = 256,	/* first queue of a thread */
-	QUEUE_KEEP = 64 * 1024, /* an empty queue larger than this is given back */
-	INNER_SCAN = 64,	/* nested records looked at for one that the head interrupted */
+	QUEUE_UNITS = 256,	   /* first queue of a thread */
+	NESTED_BUDGET = 64 * 1024, /* records looked at for one that a handler interrupted */
+	QUEUE_KEEP = 64 * 1024,	   /* an empty queue larger than this is given back */
 };
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void drop_thread(struct am_merge *m, struct merge_thread *t)
 	const size_t mask = m->thread_cap - 1;
 	size_t i = thread_home(t->id, m->thread_cap);
 
-	assert(!t->parked && !t->is_runnable && t->head == t->tail);
+	assert(!t->is_parked && !t->is_runnable && !t->in_nested && t->head == t->tail);
 	while (m->thread[i] != t)
 		i = (i + 1) & mask;
 	for (size_t j = (i + 1) & mask; m->thread[j]; j = (j + 1) & mask) {
@@ -133,7 +133,6 @@ static bool queue_room(struct am_merge *m, struct merge_thread *t, size_t n)
 		t->units = units;
 		t->cap = cap;
 	}
-	t->scan = t->scan > t->head ? t->scan - t->head : 0;
 	t->head = 0;
 	t->tail = used;
 	return true;
@@ -157,7 +156,7 @@ bool am_merge_feed(struct am_merge *m, uint32_t thread, const struct am_unit *un
 	}
 	t->tail += n;
 	m->pending += records;
-	if (!t->parked || t->units[t->head].w0 & AM_R_NESTED)
+	if (!t->is_parked)
 		merge_make_runnable(m, t);
 	return true;
 }
@@ -234,107 +233,24 @@ static inline void pass(struct am_merge *m, struct merge_thread *t, const struct
 	m->out(m->ctx, &e);
 }
 
-/* The record goes although others before it wait: leave a blank of its size in the queue. */
-static void pass_early(struct am_merge *m, struct merge_thread *t, struct am_unit *u)
+bool merge_pass_early(struct am_merge *m, struct merge_thread *t, struct am_unit *u)
 {
+	if (!take_record(m, u))
+		return false;
 	pass(m, t, u);
 	u->w0 = AM_NONE | (u->w0 & (AM_R_NESTED | UINT64_C(3) << AM_R_EXT_SHIFT));
+	return true;
 }
 
-static bool is_blank(const struct am_unit *u)
+/* The head waits for its number. */
+static void block(struct am_merge *m, struct merge_thread *t, const struct am_unit *head)
 {
-	return am_unit_kind(u) == AM_NONE;
-}
-
-/* Keys whose number has come, by whatever way, are no reason to wait any more. */
-static void forget_old_keys(struct am_merge *m, struct merge_thread *t)
-{
-	for (unsigned k = 0; k < KEYS; k++)
-		if (t->parked & 1u << k &&
-		    (int32_t)(t->key[k].number - m->slot[t->key[k].slot].next) <= 0)
-			merge_unpark(m, t, k);
-}
-
-static void wait_for(struct am_merge *m, struct merge_thread *t, unsigned which,
-		     const struct am_unit *u)
-{
-	const struct merge_key key = merge_next_key(u);
-
-	if (t->parked & 1u << which) {
-		if (t->key[which].slot == key.slot && t->key[which].number == key.number)
-			return;
-		merge_unpark(m, t, which);
+	merge_park(m, t, merge_next_key(head));
+	if (head->w0 & AM_R_NESTED && !t->in_nested) {
+		t->in_nested = true;
+		t->next_nested = m->nested;
+		m->nested = t;
 	}
-	merge_park(m, t, which, key);
-}
-
-/* The record that the nested head interrupted, if it is queued. */
-static struct am_unit *find_outer(struct merge_thread *t)
-{
-	if (t->scan < t->head)
-		t->scan = t->head;
-	while (t->scan < t->tail) {
-		struct am_unit *u = t->units + t->scan;
-		if (t->scan + am_record_units(u) > t->tail)
-			return NULL;
-		if (!(u->w0 & AM_R_NESTED))
-			return u;
-		t->scan += am_record_units(u);
-	}
-	return NULL;
-}
-
-/* A nested record that the head interrupted: same slot, smaller number. The smallest one. */
-static struct am_unit *find_inner(struct merge_thread *t)
-{
-	const struct merge_key head = merge_next_key(t->units + t->head);
-	struct am_unit *best = NULL;
-	uint32_t best_number = head.number;
-	size_t at = t->head;
-
-	for (unsigned i = 0; i < INNER_SCAN; i++) {
-		at += am_record_units(t->units + at);
-		if (at >= t->tail || at + am_record_units(t->units + at) > t->tail)
-			break;
-		struct am_unit *u = t->units + at;
-		if (!(u->w0 & AM_R_NESTED))
-			break;
-		if (is_blank(u) || !(u->w0 & AM_R_SEQ))
-			continue;
-		const struct merge_key key = merge_next_key(u);
-		if (key.slot == head.slot && (int32_t)(key.number - best_number) < 0) {
-			best = u;
-			best_number = key.number;
-		}
-	}
-	return best;
-}
-
-static bool pass_early_or_wait(struct am_merge *m, struct merge_thread *t, unsigned which,
-			       struct am_unit *u)
-{
-	if (!u || is_blank(u) || !(u->w0 & AM_R_SEQ))
-		return false;
-	if (take_record(m, u)) {
-		pass_early(m, t, u);
-		return true;
-	}
-	wait_for(m, t, which, u);
-	return false;
-}
-
-/* The head waits for its number. True if something went early instead: try again. */
-static bool head_is_blocked(struct am_merge *m, struct merge_thread *t)
-{
-	struct am_unit *u = t->units + t->head;
-
-	forget_old_keys(m, t);
-	wait_for(m, t, KEY_HEAD, u);
-	if (!(u->w0 & AM_R_NESTED))
-		return false;
-	const bool outer_went = pass_early_or_wait(m, t, KEY_OUTER, find_outer(t));
-	const bool inner_went = pass_early_or_wait(m, t, KEY_INNER, find_inner(t));
-	return outer_went || inner_went;
 }
 
 static void run_thread(struct am_merge *m, struct merge_thread *t)
@@ -343,6 +259,7 @@ static void run_thread(struct am_merge *m, struct merge_thread *t)
 	const size_t tail = t->tail;
 	size_t at = t->head;
 
+	assert(!t->is_parked);
 	while (at < tail) {
 		struct am_unit *u = units + at;
 		const size_t n = am_record_units(u);
@@ -350,21 +267,18 @@ static void run_thread(struct am_merge *m, struct merge_thread *t)
 			break;
 		if (u->w0 & AM_R_SEQ && !take_record(m, u)) {
 			t->head = at;
-			if (!head_is_blocked(m, t))
-				return;
-			continue;
+			block(m, t, u);
+			return;
 		}
-		if (!is_blank(u))
+		if (am_unit_kind(u) != AM_NONE)
 			pass(m, t, u);
 		at += n;
 	}
 	t->head = at;
-	if (t->parked)
-		forget_old_keys(m, t);
 	if (at < tail)
 		return;
-	t->head = t->tail = t->scan = 0;
-	if (t->has_ended && !t->parked && !t->is_runnable) {
+	t->head = t->tail = 0;
+	if (t->has_ended && !t->in_nested) {
 		drop_thread(m, t);
 	} else if (t->cap > QUEUE_KEEP) {
 		am_mem_free(m->mem, t->units, t->cap * sizeof *t->units);
@@ -376,13 +290,16 @@ static void run_thread(struct am_merge *m, struct merge_thread *t)
 uint64_t am_merge_run(struct am_merge *m)
 {
 	const uint64_t before = m->index;
+	size_t budget = NESTED_BUDGET;
 
-	while (m->runnable) {
-		struct merge_thread *t = m->runnable;
-		m->runnable = t->next;
-		t->is_runnable = false;
-		run_thread(m, t);
-	}
+	do
+		while (m->runnable) {
+			struct merge_thread *t = m->runnable;
+			m->runnable = t->next;
+			t->is_runnable = false;
+			run_thread(m, t);
+		}
+	while (m->nested && merge_break_circles(m, &budget));
 	return m->index - before;
 }
 

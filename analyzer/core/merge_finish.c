@@ -145,10 +145,19 @@ static uint64_t close_holes(struct am_merge *m, struct numbers *all)
 
 	for (size_t i = 0; i < m->thread_cap; i++) {
 		const struct merge_thread *t = m->thread[i];
-		for (unsigned k = 0; t && k < KEYS; k++)
-			if (t->parked & 1u << k)
-				skipped += close_hole(m, all, t->key[k].slot);
+		if (t && t->is_parked)
+			skipped += close_hole(m, all, t->key.slot);
 	}
+	return skipped;
+}
+
+/* The same for slots that only records behind a nested one wait for. */
+static uint64_t close_all_holes(struct am_merge *m, struct numbers *all)
+{
+	uint64_t skipped = 0;
+
+	for (uint32_t slot = 0; slot < AM_SLOTS; slot++)
+		skipped += close_hole(m, all, slot);
 	return skipped;
 }
 
@@ -159,15 +168,14 @@ static uint64_t force(struct am_merge *m, uint64_t most)
 
 	for (size_t i = 0; i < m->thread_cap && forced < most; i++) {
 		struct merge_thread *t = m->thread[i];
-		if (!t || !(t->parked & 1u << KEY_HEAD))
+		if (!t || !t->is_parked)
 			continue;
 		struct am_unit *u = t->units + t->head;
 		struct am_unit *c = merge_cond_unit(u);
 		u->w0 &= ~(uint64_t)AM_R_SEQ;
 		if (c)
 			c->w0 |= AM_MERGE_COND_DONE;
-		for (unsigned k = 0; k < KEYS; k++)
-			merge_unpark(m, t, k);
+		merge_unpark(m, t);
 		merge_make_runnable(m, t);
 		forced++;
 	}
@@ -179,10 +187,11 @@ static void wake_stragglers(struct am_merge *m)
 {
 	for (size_t i = 0; i < m->thread_cap; i++) {
 		struct merge_thread *t = m->thread[i];
-		for (unsigned k = 0; t && k < KEYS; k++)
-			if (t->parked & 1u << k &&
-			    (int32_t)(t->key[k].number - m->slot[t->key[k].slot].next) <= 0)
-				merge_make_runnable(m, t);
+		if (t && t->is_parked &&
+		    (int32_t)(t->key.number - m->slot[t->key.slot].next) <= 0) {
+			merge_unpark(m, t);
+			merge_make_runnable(m, t);
+		}
 	}
 }
 
@@ -196,10 +205,12 @@ uint64_t am_merge_finish(struct am_merge *m)
 		return 0;
 	const bool known = collect(m, &all);
 	while (m->pending) {
-		if (known)
-			holes += close_holes(m, &all);
+		uint64_t skipped = known ? close_holes(m, &all) : 0;
 		wake_stragglers(m);
-		if (!m->runnable) {
+		if (!m->runnable && known && m->nested)
+			skipped += close_all_holes(m, &all);
+		holes += skipped;
+		if (!m->runnable && !skipped) {
 			const uint64_t forced = force(m, most);
 			if (forced == 0)
 				break; /* only the start of a record is left */

@@ -27,7 +27,7 @@ static void insert(struct am_merge *m, struct merge_parked entry)
 bool merge_park_reserve(struct am_merge *m, size_t n_threads)
 {
 	size_t cap = m->park_cap ? m->park_cap : 64;
-	while (cap < 2 * KEYS * n_threads)
+	while (cap < 2 * n_threads)
 		cap *= 2;
 	if (cap == m->park_cap)
 		return true;
@@ -45,14 +45,14 @@ bool merge_park_reserve(struct am_merge *m, size_t n_threads)
 	return true;
 }
 
-void merge_park(struct am_merge *m, struct merge_thread *t, unsigned which, struct merge_key key)
+void merge_park(struct am_merge *m, struct merge_thread *t, struct merge_key key)
 {
-	assert(!(t->parked & 1u << which));
+	assert(!t->is_parked);
 	assert((int32_t)(key.number - m->slot[key.slot].next) > 0);
-	t->parked |= (uint8_t)(1u << which);
-	t->key[which] = key;
+	t->is_parked = true;
+	t->key = key;
 	m->slot[key.slot].waiters++;
-	insert(m, (struct merge_parked){t, key, which});
+	insert(m, (struct merge_parked){t, key});
 }
 
 static void delete_at(struct am_merge *m, size_t i)
@@ -62,7 +62,7 @@ static void delete_at(struct am_merge *m, size_t i)
 
 	assert(m->slot[p->key.slot].waiters > 0);
 	m->slot[p->key.slot].waiters--;
-	p->thread->parked &= (uint8_t) ~(1u << p->which);
+	p->thread->is_parked = false;
 	for (size_t j = (i + 1) & mask; m->park[j].thread; j = (j + 1) & mask) {
 		const size_t want = home(m, m->park[j].key);
 		if (((j - want) & mask) >= ((j - i) & mask)) {
@@ -73,13 +73,12 @@ static void delete_at(struct am_merge *m, size_t i)
 	m->park[i].thread = NULL;
 }
 
-void merge_unpark(struct am_merge *m, struct merge_thread *t, unsigned which)
+void merge_unpark(struct am_merge *m, struct merge_thread *t)
 {
-	if (!(t->parked & 1u << which))
-		return;
-	const struct merge_key key = t->key[which];
-	size_t i = home(m, key);
-	while (m->park[i].thread != t || m->park[i].which != which) {
+	size_t i = home(m, t->key);
+
+	assert(t->is_parked);
+	while (m->park[i].thread != t) {
 		assert(m->park[i].thread);
 		i = (i + 1) & (m->park_cap - 1);
 	}

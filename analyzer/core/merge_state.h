@@ -24,31 +24,28 @@ struct merge_key {
 	uint32_t slot, number;
 };
 
-/* What a thread may wait for at the same time: see am_merge_run about nested records. */
-enum { KEY_HEAD, KEY_OUTER, KEY_INNER, KEYS };
-
 struct merge_thread {
 	struct am_unit *units; /* queue: [head, tail) of cap */
 	size_t head, tail, cap;
-	size_t scan; /* all records in [head, scan) are nested */
 	uint32_t id;
 	struct am_expr_count expr;
 	bool is_runnable;
 	bool has_ended;
-	uint8_t parked; /* bit per key */
-	struct merge_key key[KEYS];
+	bool is_parked;
+	bool in_nested;		   /* in the list `nested` */
+	struct merge_key key;	   /* what it is parked for */
 	struct merge_thread *next; /* in the list of runnable threads */
+	struct merge_thread *next_nested;
 };
 
 struct merge_slot {
 	uint32_t next;	  /* number that may go */
-	uint32_t waiters; /* keys parked on this slot */
+	uint32_t waiters; /* threads parked on this slot */
 };
 
 struct merge_parked {
 	struct merge_thread *thread; /* NULL: free */
 	struct merge_key key;
-	uint32_t which;
 };
 
 struct am_merge {
@@ -59,16 +56,17 @@ struct am_merge {
 	uint64_t index;	  /* of the next event */
 	uint64_t pending; /* records queued */
 	struct merge_thread *runnable;
+	struct merge_thread *nested;  /* parked at a nested record, or were */
 	struct merge_thread **thread; /* hash table by id */
 	size_t thread_cap, n_threads;
 	struct merge_parked *park; /* hash table by key */
 	size_t park_cap;
 };
 
-/* Room for the keys of one more thread; false at the memory ceiling. */
+/* Room for one more thread; false at the memory ceiling. */
 bool merge_park_reserve(struct am_merge *m, size_t n_threads);
-void merge_park(struct am_merge *m, struct merge_thread *t, unsigned which, struct merge_key key);
-void merge_unpark(struct am_merge *m, struct merge_thread *t, unsigned which);
+void merge_park(struct am_merge *m, struct merge_thread *t, struct merge_key key);
+void merge_unpark(struct am_merge *m, struct merge_thread *t);
 /* Wake the thread that waits for the slot's next number, if there is one. */
 void merge_wake(struct am_merge *m, uint32_t slot);
 
@@ -84,5 +82,12 @@ static inline void merge_make_runnable(struct am_merge *m, struct merge_thread *
 /* The record at u as the merge sees it: what number it waits for. */
 struct merge_key merge_next_key(const struct am_unit *u);
 struct am_unit *merge_cond_unit(struct am_unit *u);
+
+/* Pass a record on although others before it in its queue wait, if its number is next; leaves a
+ * blank of its size. */
+bool merge_pass_early(struct am_merge *m, struct merge_thread *t, struct am_unit *u);
+/* For each thread in `nested` that waits in a circle, pass on the record behind its head that
+ * closes it. True if one went. */
+bool merge_break_circles(struct am_merge *m, size_t *budget);
 
 #endif

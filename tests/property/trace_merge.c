@@ -28,6 +28,7 @@ struct rec {
 	struct merge_key key[2];
 	uint32_t tag; /* in the site field: identifies the record */
 	bool nested, done;
+	uint64_t first, last; /* when its first and last number was taken */
 };
 
 struct stream {
@@ -42,6 +43,7 @@ static uint32_t next_number[AM_SLOTS], base_number, twin_next[AM_SLOTS];
 static uint64_t objects[OBJECTS];
 static uint32_t tags;
 static unsigned n_threads, n_objects;
+static bool has_signals;
 
 static uint32_t slot_of(uint64_t object)
 {
@@ -82,8 +84,13 @@ static struct rec make(bool nested)
 	return r;
 }
 
+static uint64_t now;
+
 static void take_number(struct rec *r)
 {
+	r->last = ++now;
+	if (r->keys_done == 0)
+		r->first = now;
 	const unsigned k = r->keys_done++;
 	r->key[k].number = next_number[r->key[k].slot]++;
 	if (r->n_keys == 2 && k == 0)
@@ -94,6 +101,8 @@ static void take_number(struct rec *r)
 
 static void write_record(struct stream *s, struct rec r)
 {
+	if (r.n_keys == 0)
+		r.first = r.last = ++now;
 	r.keys_done = 0;
 	s->rec[s->n++] = r;
 }
@@ -108,7 +117,7 @@ static void step(struct stream *s)
 		s->taking = true;
 		return;
 	}
-	if (rnd(12) == 0) { /* a signal arrives inside the record */
+	if (has_signals && rnd(12) == 0) { /* a signal arrives inside the record */
 		for (unsigned i = 1 + rnd(2); i-- > 0;) {
 			struct rec r = make(true);
 			while (r.keys_done < r.n_keys)
@@ -143,50 +152,35 @@ static bool twin_try(struct rec *r)
 	return r->done = true;
 }
 
-static uint32_t wanted(const struct rec *r)
+static struct rec *head_of(struct stream *s)
 {
-	return r->key[r->keys_done].number;
+	for (unsigned i = 0; i < s->fed; i++)
+		if (!s->rec[i].done)
+			return &s->rec[i];
+	return NULL;
 }
 
-static unsigned twin_step(struct stream *s)
+static unsigned twin_count(void)
 {
-	const unsigned end = s->fed;
-	unsigned went = 0, i = 0;
-
-	while (i < end && s->rec[i].done)
-		i++;
-	while (i < end && twin_try(&s->rec[i])) {
-		went++;
-		while (i < end && s->rec[i].done)
-			i++;
-	}
-	if (i == end || !s->rec[i].nested)
-		return went;
-	struct rec *head = &s->rec[i], *inner = NULL;
-	unsigned j = i + 1;
-	for (; j < end && s->rec[j].nested; j++) {
-		struct rec *r = &s->rec[j];
-		if (!r->done && r->n_keys &&
-		    r->key[r->keys_done].slot == head->key[head->keys_done].slot &&
-		    (int32_t)(wanted(r) - wanted(inner ? inner : head)) < 0)
-			inner = r;
-	}
-	if (j < end && !s->rec[j].done && s->rec[j].n_keys)
-		went += twin_try(&s->rec[j]);
-	if (inner)
-		went += twin_try(inner);
-	return went;
+	unsigned n = 0;
+	for (unsigned t = 0; t < n_threads; t++)
+		for (unsigned i = 0; i < stream[t].fed; i++)
+			n += stream[t].rec[i].done;
+	return n;
 }
 
 static uint64_t twin_run(void)
 {
-	uint64_t went = 0, before;
+	const unsigned gone = twin_count();
+	uint64_t before;
 	do {
 		before = progress;
 		for (unsigned t = 0; t < n_threads; t++)
-			went += twin_step(&stream[t]);
+			for (struct rec *r = head_of(&stream[t]); r && twin_try(r);
+			     r = head_of(&stream[t]))
+				;
 	} while (progress != before);
-	return went;
+	return twin_count() - gone;
 }
 
 /* ---- checking the output ------------------------------------------------------------------- */
@@ -198,6 +192,20 @@ static uint32_t last_final[AM_SLOTS];
 static bool any_final[AM_SLOTS];
 static uint64_t seen_count;
 static const char *wrong;
+
+/* Does another thread wait at a nested record, too? In a circle of two such threads the numbers do
+ * not tell which of them was interrupted inside its record. */
+static bool another_is_nested(uint32_t thread)
+{
+	for (unsigned t = 0; t < n_threads; t++) {
+		unsigned i = 0;
+		while (i < stream[t].fed && seen[stream[t].rec[i].tag])
+			i++;
+		if (t != thread && i < stream[t].fed && stream[t].rec[i].nested)
+			return true;
+	}
+	return false;
+}
 
 static void check_event(void *ctx, const struct am_event *e)
 {
@@ -231,7 +239,8 @@ static void check_event(void *ctx, const struct am_event *e)
 			outer_between |= !q->nested;
 			continue;
 		}
-		if (!q->nested || outer_between)
+		if (!q->nested || outer_between ||
+		    (r->first > q->last && !another_is_nested(e->thread)))
 			wrong = "program order";
 	}
 }
@@ -251,6 +260,7 @@ static bool one_case(uint64_t seed, bool kill)
 	wrong = NULL;
 	n_threads = 1 + rnd(THREADS);
 	n_objects = 1 + rnd(OBJECTS);
+	has_signals = rnd(2); /* circles of several threads may be broken at either: no twin then */
 	base_number = rnd(3) ? 0 : UINT32_MAX - rnd(300);
 	for (unsigned i = 0; i < AM_SLOTS; i++)
 		next_number[i] = twin_next[i] = base_number;
@@ -293,10 +303,10 @@ static bool one_case(uint64_t seed, bool kill)
 				piece[n++] = s->rec[s->fed].u[i];
 		if (!am_merge_feed(m, (uint32_t)(s - stream), piece, n))
 			wrong = "feed failed";
-		if (rnd(3) == 0 && am_merge_run(m) != twin_run() && !wrong)
+		if (rnd(3) == 0 && am_merge_run(m) != twin_run() && !wrong && !has_signals)
 			wrong = "the twin passed on another number of events";
 	}
-	if (am_merge_run(m) != twin_run() && !wrong)
+	if (am_merge_run(m) != twin_run() && !wrong && !has_signals)
 		wrong = "the twin passed on another number of events (end)";
 	if (!kill && am_merge_pending(m) != 0 && !wrong)
 		wrong = "events pending though all were fed";
