@@ -129,7 +129,14 @@ static bool open_all(const char *taken)
 	}
 	memcpy(trace_path, path, is_recording ? sizeof path : 0);
 	note_command();
-	if ((is_recording && !am_sink_record.open()) || (is_checking && !am_sink_check.open())) {
+	if (is_recording && !am_sink_record.open()) {
+		if (!am_sink_record_has_stopped()) /* else it has said why */
+			am_say("no memory for a recording; nothing is recorded");
+		if (!is_checking)
+			return false;
+		am_opt.mode = AM_MODE_CHECK;
+	}
+	if (is_checking && !am_sink_check.open()) {
 		am_say("no memory for the monitor; the program runs unwatched");
 		return false;
 	}

@@ -23,12 +23,25 @@ bool am_real_is_own(const void *p)
 	return (uintptr_t)p >= (uintptr_t)&__ehdr_start && (uintptr_t)p < (uintptr_t)&_end;
 }
 
+static bool are_neighbours(const void *a, const void *b)
+{
+	Dl_info at_a, at_b;
+
+	return dladdr(a, &at_a) && dladdr(b, &at_b) && at_a.dli_fbase == at_b.dli_fbase;
+}
+
+/*
+ * The next function of this name behind us. With a version: the one of that version in the library
+ * that is next. Asking for the version alone would skip another interposer (a sanitiser, another preload),
+ * whose functions mostly have none; not asking for it finds the oldest before glibc 2.36.
+ */
 static void *next(const char *symbol, const char *version)
 {
-	void *p = version ? dlvsym(RTLD_NEXT, symbol, version) : dlsym(RTLD_NEXT, symbol);
+	void *p = dlsym(RTLD_NEXT, symbol);
+	void *versioned = version ? dlvsym(RTLD_NEXT, symbol, version) : NULL;
 
-	if (!p && version)
-		p = dlsym(RTLD_NEXT, symbol);
+	if (versioned && (!p || are_neighbours(p, versioned)))
+		p = versioned;
 	return p && !am_real_is_own(p) ? p : NULL;
 }
 

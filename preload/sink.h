@@ -38,6 +38,8 @@ extern const struct am_sink_ops am_sink_check;	/* merge, then the functions belo
 void am_sink_record_reopen(void);
 /* After unshare: the one descriptor that the drain thread keeps; -1 if none. */
 int am_sink_record_fd(void);
+/* The recording ended early, and said so. */
+bool am_sink_record_has_stopped(void);
 
 /*
  * The live checker (live.c) gets the merged events; all of these run in the consumer. The weak

@@ -222,6 +222,11 @@ static void put_tables(bool is_last)
 
 /* ---- the sink -------------------------------------------------------------------------------- */
 
+bool am_sink_record_has_stopped(void)
+{
+	return out.is_stopped;
+}
+
 int am_sink_record_fd(void)
 {
 	return out.fd;

@@ -32,6 +32,7 @@ struct legal_object {
 	uint32_t runner;       /* once */
 	uint8_t known;	       /* init was seen: count and size are meaningful */
 	uint8_t done;	       /* once */
+	uint8_t was_held;      /* ever, in this trace */
 };
 
 struct legal_hold {
@@ -139,6 +140,7 @@ static inline bool legal_acquire(struct legal *l, const struct am_event *e, uint
 
 	if (o->owner != LEGAL_NOBODY)
 		return legal_no(l, e, "lock 0x%" PRIx64 " is held by T%u", lock, o->owner);
+	o->was_held = 1;
 	if (shared) {
 		uint32_t *depth = legal_hold_of(legal_of(l, e->thread), lock);
 		if ((*depth)++)
@@ -157,6 +159,11 @@ static inline bool legal_release(struct legal *l, const struct am_event *e, uint
 {
 	struct legal_object *o = legal_find(l, lock);
 
+	/* A forked child may hold what its parent took. */
+	if (!o->was_held && !l->is_strict && e->thread == 0) {
+		o->was_held = 1;
+		return true;
+	}
 	if (shared) {
 		uint32_t *depth = legal_hold_of(legal_of(l, e->thread), lock);
 		if (!*depth || !o->readers)

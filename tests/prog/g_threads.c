@@ -113,6 +113,7 @@ static void at_exit(void)
 
 static pthread_key_t key;
 static int rounds;
+static long last_round = PTHREAD_DESTRUCTOR_ITERATIONS;
 
 /* Runs in the dying thread, several times over, and still locks. */
 static void tsd_destructor(void *value)
@@ -121,7 +122,7 @@ static void tsd_destructor(void *value)
 	rounds++;
 	total++;
 	pthread_mutex_unlock(&m);
-	if ((long)value < PTHREAD_DESTRUCTOR_ITERATIONS)
+	if ((long)value < last_round)
 		pthread_setspecific(key, (void *)((long)value + 1));
 }
 
@@ -200,6 +201,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "timedjoin"))
 		return timed_join();
 	if (!strcmp(how, "tsd")) {
+		last_round = argc > 2 ? n : last_round;
 		pthread_key_create(&key, tsd_destructor);
 		pthread_create(&t, NULL, with_tsd, (void *)5);
 		pthread_join(t, NULL);
