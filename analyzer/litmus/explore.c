@@ -10,9 +10,11 @@
 void am_explored_init(struct am_explored *out, const struct am_lit *lit)
 {
 	memset(out, 0, sizeof(*out));
+	out->n_blocks = lit->n_blocks + 1;
 	for (unsigned i = 0; i < AM_HIST_PROPS; i++) {
-		out->broken[i] = calloc(lit->n_blocks + 1, sizeof(bool));
-		if (!out->broken[i])
+		out->broken[i] = calloc(out->n_blocks, sizeof(*out->broken[i]));
+		out->witness[i] = calloc(out->n_blocks, sizeof(*out->witness[i]));
+		if (!out->broken[i] || !out->witness[i])
 			abort();
 	}
 }
@@ -27,8 +29,10 @@ static void run_clear(struct am_explore_run *run)
 void am_explored_clear(struct am_explored *out)
 {
 	for (unsigned i = 0; i < AM_HIST_PROPS; i++) {
+		for (uint32_t b = 0; b < out->n_blocks; b++)
+			run_clear(&out->witness[i][b]);
 		free(out->broken[i]);
-		run_clear(&out->witness[i]);
+		free(out->witness[i]);
 	}
 	run_clear(&out->holds);
 	run_clear(&out->fails);
@@ -205,41 +209,50 @@ void am_explore_states(const struct am_code *code, const struct am_explore_optio
 
 /* ---- all interleavings ----------------------------------------------------------------------- */
 
+struct judge {
+	struct am_explored *out;
+	const struct am_history *h;
+	enum am_hist_prop prop;
+};
+
+static void keep_finding(void *arg, const struct am_finding *finding)
+{
+	struct judge *j = arg;
+	struct am_explore_run *run = &j->out->witness[j->prop][finding->block];
+
+	if (j->out->broken[j->prop][finding->block])
+		return;
+	j->out->found[j->prop] = true;
+	j->out->broken[j->prop][finding->block] = true;
+	*run = (struct am_explore_run){ .n = j->h->n, .finding = *finding };
+	run->steps = copy(j->h->steps, j->h->n * sizeof(*j->h->steps));
+}
+
+void am_explored_judge(struct am_explored *out, const struct am_explore_options *options,
+		       const struct am_history *h)
+{
+	out->runs++;
+	for (unsigned p = 0; p < AM_HIST_PROPS; p++) {
+		struct judge j = { out, h, (enum am_hist_prop)p };
+		if (options->want[p])
+			am_hist_judge(h, j.prop, keep_finding, &j);
+	}
+}
+
 struct walk {
 	struct am_vm *vm;
 	const struct am_explore_options *options;
 	struct am_explored *out;
 	uint64_t steps_done;
-	enum am_hist_prop prop; /* being judged */
 	struct am_vm_step steps[AM_HIST_STEPS_MAX];
 	uint32_t n;
 };
-
-static void keep_finding(void *arg, const struct am_finding *finding)
-{
-	struct walk *w = arg;
-	struct am_explore_run *run = &w->out->witness[w->prop];
-
-	if (w->prop != AM_HIST_RACE)
-		w->out->broken[w->prop][finding->block] = true;
-	if (w->out->found[w->prop])
-		return;
-	w->out->found[w->prop] = true;
-	*run = (struct am_explore_run){ .n = w->n, .finding = *finding };
-	run->steps = copy(w->steps, w->n * sizeof(*w->steps));
-}
 
 static void judge_run(struct walk *w, const uint64_t *state)
 {
 	const struct am_history h = { w->vm->lit, w->steps, w->n };
 
-	w->out->runs++;
-	for (unsigned p = 0; p < AM_HIST_PROPS; p++) {
-		if (!w->options->want[p])
-			continue;
-		w->prop = (enum am_hist_prop)p;
-		am_hist_judge(&h, w->prop, keep_finding, w);
-	}
+	am_explored_judge(w->out, w->options, &h);
 	for (uint32_t t = 0; t < w->vm->lit->n_threads; t++)
 		if (am_vm_status(w->vm, state, t) == AM_THREAD_CUT) {
 			w->out->hit_bound = true;

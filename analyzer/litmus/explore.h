@@ -26,13 +26,6 @@ struct am_explore_options {
 	bool want[AM_HIST_PROPS];
 };
 
-/* Final states, deduplicated by what the condition and the locations name. */
-struct am_explore_final {
-	uint64_t *values; /* one per observed term */
-	uint64_t count;
-	bool holds;
-};
-
 struct am_explored {
 	/* states */
 	uint64_t states, finals;
@@ -48,9 +41,10 @@ struct am_explored {
 	/* histories */
 	uint64_t runs;
 	bool found[AM_HIST_PROPS];
-	struct am_explore_run witness[AM_HIST_PROPS];
-	/* per block of the text and property */
+	/* per property and block of the text; a race is kept as block 0 */
 	bool *broken[AM_HIST_PROPS];
+	struct am_explore_run *witness[AM_HIST_PROPS];
+	uint32_t n_blocks;
 	/* why a negative answer may be none */
 	bool hit_bound, out_of_budget, left_range;
 	uint32_t range_cell;
@@ -61,6 +55,9 @@ void am_explore_states(const struct am_code *code, const struct am_explore_optio
 		       struct am_explored *out);
 void am_explore_runs(const struct am_code *code, const struct am_explore_options *options,
 		     struct am_explored *out);
+/* Judges one run for all wanted properties and keeps what is new. */
+void am_explored_judge(struct am_explored *out, const struct am_explore_options *options,
+		       const struct am_history *h);
 void am_explored_init(struct am_explored *out, const struct am_lit *lit);
 void am_explored_clear(struct am_explored *out);
 
