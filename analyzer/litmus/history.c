@@ -30,14 +30,15 @@ static bool conflict(const struct am_vm_step *a, const struct am_vm_step *b)
 }
 
 /*
- * Wang et al. section 3, rule 4: conflicting accesses that commute all the same. A write that does
- * not change the value commutes with a read, two writes of one value commute with each other.
+ * Wang et al. section 3, rule 4: conflicting accesses that commute all the same; `a` came first. A
+ * read commutes with a later write of the value it got, and with an earlier write that changed
+ * nothing; two writes of one value commute with each other.
  */
 static bool dependent(const struct am_vm_step *a, const struct am_vm_step *b)
 {
 	if (!conflict(a, b))
 		return false;
-	if (reads(a) && writes(b) && b->old != b->put)
+	if (reads(a) && writes(b) && a->got != b->put)
 		return true;
 	if (writes(a) && reads(b) && a->old != a->put)
 		return true;
@@ -220,11 +221,6 @@ static void serial(const struct am_history *h, each_fn *each, void *arg)
 
 /* ---- data races ------------------------------------------------------------------------------ */
 
-static bool is_sync(const struct am_vm_step *s)
-{
-	return is_visible(s) && !is_access(s) && s->kind != AM_FORK && s->kind != AM_JOIN;
-}
-
 static bool releases(const struct am_vm_step *s)
 {
 	return writes(s) && (s->order == AM_LIT_RELEASE || s->order == AM_LIT_FULL);
@@ -235,38 +231,64 @@ static bool acquires(const struct am_vm_step *s)
 	return reads(s) && (s->order == AM_LIT_ACQUIRE || s->order == AM_LIT_FULL);
 }
 
-/* The write whose value a read at position i got, if it is in the run: the last one before it. */
+/* Did the read at position i get its value from the write at w: the last one before it, unless its own
+ * thread had a newer one that was still on its way to memory? */
 static bool reads_from(const struct am_history *h, uint32_t w, uint32_t i)
 {
-	if (!writes(&h->steps[w]) || h->steps[w].cell != h->steps[i].cell)
+	const struct am_vm_step *read = &h->steps[i];
+
+	if (!writes(&h->steps[w]) || h->steps[w].cell != read->cell)
 		return false;
-	for (uint32_t k = w + 1; k < i; k++)
-		if (writes(&h->steps[k]) && h->steps[k].cell == h->steps[i].cell)
+	for (uint32_t k = w + 1; k < h->n; k++) {
+		const struct am_vm_step *s = &h->steps[k];
+		if (!writes(s) || s->cell != read->cell)
+			continue;
+		if (k < i || (s->thread == read->thread && s->po < read->po))
 			return false;
+	}
 	return true;
 }
 
-/* Happens-before by one edge (Yang et al. section 5): program order; two operations on one object of
- * synchronisation, in their order; fork and join; a release that an acquire reads from. */
+/* Was thread b->thread, which wakes at position j, already waiting at position i? */
+static bool was_waiting(const struct am_history *h, uint32_t i, uint32_t j)
+{
+	for (uint32_t k = j; k-- > 0;)
+		if (h->steps[k].kind == AM_WAIT && h->steps[k].thread == h->steps[j].thread)
+			return k < i;
+	return false;
+}
+
+/* Does position j synchronise with the earlier position i (Yang et al. section 5, for operations on the
+ * same object: what gives something away before what takes it)? */
+static bool synchronises(const struct am_history *h, uint32_t i, uint32_t j)
+{
+	const struct am_vm_step *a = &h->steps[i], *b = &h->steps[j];
+	const uint32_t none = h->lit->n_cells;
+	const uint32_t gives = a->kind == AM_RELEASE ? a->cell : a->kind == AM_WAIT ? a->mutex : none;
+	const uint32_t takes = b->kind == AM_ACQUIRE ? b->cell : b->kind == AM_WAKE ? b->mutex : none;
+
+	if (gives != none && gives == takes)
+		return true;
+	switch (a->kind) {
+	case AM_POST: return b->kind == AM_TAKE && a->cell == b->cell;
+	case AM_ARRIVE: return b->kind == AM_LEAVE && a->cell == b->cell;
+	case AM_SIGNAL:
+	case AM_BROADCAST:
+		return b->kind == AM_WAKE && a->cell == b->cell && was_waiting(h, i, j);
+	case AM_FORK: return a->other == b->thread;
+	default: break;
+	}
+	if (b->kind == AM_JOIN && b->other == a->thread)
+		return true;
+	return releases(a) && acquires(b) && reads_from(h, i, j);
+}
+
+/* Happens-before by one edge. */
 static bool direct(const struct am_history *h, uint32_t i, uint32_t j)
 {
 	const struct am_vm_step *a = &h->steps[i], *b = &h->steps[j];
 
-	if (a->thread == b->thread)
-		return a->po < b->po;
-	if (i >= j)
-		return false;
-	if (is_sync(a) && is_sync(b)) {
-		const uint32_t none = h->lit->n_cells;
-		return a->cell == b->cell || (a->mutex != none && a->mutex == b->cell) ||
-		       (b->mutex != none && b->mutex == a->cell) ||
-		       (a->mutex != none && a->mutex == b->mutex);
-	}
-	if (a->kind == AM_FORK && a->other == b->thread)
-		return true;
-	if (b->kind == AM_JOIN && b->other == a->thread)
-		return true;
-	return releases(a) && acquires(b) && reads_from(h, i, j);
+	return a->thread == b->thread ? a->po < b->po : i < j && synchronises(h, i, j);
 }
 
 static void race(const struct am_history *h, each_fn *each, void *arg)

@@ -755,9 +755,8 @@ struct am_lit_ctp *am_lit_to_ctp(const struct am_lit *lit, const struct am_lit_c
 		b.merged = true;
 		attempt(&b);
 	}
-	for (uint32_t t = 0; t < lit->n_threads; t++)
-		free(b.finals[t]);
-	free(b.finals);
+	b.out->finals = b.finals;
+	b.out->n_threads = lit->n_threads;
 	free(b.object);
 	return b.out;
 }
@@ -770,5 +769,8 @@ void am_lit_ctp_free(struct am_lit_ctp *out)
 	free(out->events);
 	free(out->blocks);
 	free(out->object_cell);
+	for (uint32_t t = 0; t < out->n_threads; t++)
+		free(out->finals[t]);
+	free(out->finals);
 	free(out);
 }

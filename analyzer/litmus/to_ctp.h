@@ -37,6 +37,8 @@ struct am_lit_ctp {
 	bool lock_data;	   /* locks are variables (trylock, is_locked): only states can be asked */
 	uint32_t memory;   /* merged: the one object of all variables; AM_CTP_NONE: one each */
 	uint32_t *object_cell; /* by object: its cell, n_cells: none */
+	uint32_t **finals; /* by thread: nodes of the locals at its end */
+	uint32_t n_threads;
 };
 
 struct am_lit_ctp_options {
@@ -49,8 +51,10 @@ struct am_lit_ctp_options {
 struct am_lit_ctp *am_lit_to_ctp(const struct am_lit *lit, const struct am_lit_ctp_options *options);
 void am_lit_ctp_free(struct am_lit_ctp *out);
 
-/* One event for people: "P0  x = 1", with values if known (NULL: unknown). */
+struct am_validation;
+
+/* One event for people: "write x = 1". Values are those of a validated run; NULL: none known. */
 void am_lit_ctp_event_text(const struct am_lit *lit, const struct am_lit_ctp *lc, uint32_t event,
-			   const uint64_t *reads, char *text, size_t size);
+			   const struct am_validation *v, char *text, size_t size);
 
 #endif

@@ -85,6 +85,11 @@ const uint64_t *am_vm_regs(const struct am_vm *m, const uint64_t *state, uint32_
 	return core_c(m, state, t) + REGS;
 }
 
+uint64_t am_vm_begun(const struct am_vm *m, const uint64_t *state, uint32_t t)
+{
+	return state[m->meta_base[t] + M_REGIONS];
+}
+
 bool am_vm_is_done(const struct am_vm *m, const uint64_t *state)
 {
 	for (uint32_t t = 0; t < m->lit->n_threads; t++)

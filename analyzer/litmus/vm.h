@@ -81,6 +81,8 @@ uint32_t am_vm_pc(const struct am_vm *m, const uint64_t *state, uint32_t thread)
 /* Nesting of atomic blocks, and the outermost one. */
 uint32_t am_vm_depth(const struct am_vm *m, const uint64_t *state, uint32_t thread,
 			  uint32_t *block);
+/* Atomic blocks begun since the meta words were cleared. */
+uint64_t am_vm_begun(const struct am_vm *m, const uint64_t *state, uint32_t thread);
 bool am_vm_is_done(const struct am_vm *m, const uint64_t *state); /* all threads */
 const uint64_t *am_vm_regs(const struct am_vm *m, const uint64_t *state, uint32_t thread);
 uint32_t am_vm_moves_max(const struct am_vm *m);

@@ -284,6 +284,7 @@ static bool forward(struct check *c, uint32_t id, uint64_t at, uint64_t *value)
 			if (c->v->state[w] == 0) {
 				if (!eval(c, s->value, &put))
 					return false;
+				c->v->forwarded[id] = true;
 				*value &= ~(UINT64_C(0xff) << (8 * k));
 				*value |= (put >> (8 * (at + k - from)) & 0xff) << (8 * k);
 			}
@@ -539,7 +540,8 @@ bool am_validate(const struct am_ctp *ctp, enum am_model model, const struct am_
 				     .wrote = zeroed(n, sizeof(*v->wrote)),
 				     .where = zeroed(n, sizeof(*v->where)),
 				     .state = zeroed(n, sizeof(*v->state)),
-				     .failed = zeroed(n, sizeof(*v->failed)) };
+				     .failed = zeroed(n, sizeof(*v->failed)),
+				     .forwarded = zeroed(n, sizeof(*v->forwarded)) };
 	begin(&c);
 	for (uint32_t i = 0; i < answer->length && !v->wrong; i++) {
 		v->wrong = step(&c, answer->run[i]);
@@ -562,5 +564,6 @@ void am_validation_clear(struct am_validation *v)
 	free(v->where);
 	free(v->state);
 	free(v->failed);
+	free(v->forwarded);
 	*v = (struct am_validation){ 0 };
 }

@@ -20,6 +20,7 @@ struct am_validation {
 	uint64_t *where; /* accesses: offset in the object */
 	uint8_t *state;	 /* 0 did not happen, 1 executed, 2 skipped */
 	bool *failed;	 /* assertions: did not hold */
+	bool *forwarded; /* reads: got a byte from the thread's own store buffer */
 };
 
 /* True: valid. *v is filled either way; clear it. */

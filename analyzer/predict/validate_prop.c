@@ -49,7 +49,7 @@ static bool dependent(const struct run *r, uint32_t a, uint32_t b)
 		return false;
 	if (r->query->plain || r->v->where[a] != r->v->where[b] || x->size != y->size)
 		return true;
-	if (y->kind != AM_READ && x->kind != AM_WRITE && r->v->old[b] != r->v->wrote[b])
+	if (y->kind != AM_READ && x->kind != AM_WRITE && r->v->reads[a] != r->v->wrote[b])
 		return true;
 	if (x->kind != AM_READ && y->kind != AM_WRITE && r->v->old[a] != r->v->wrote[a])
 		return true;
@@ -144,13 +144,42 @@ static const char *between(const struct run *r, bool is_window)
 
 /* ---- races --------------------------------------------------------------------------------------- */
 
-static bool shares_object(const struct am_ctp_event *a, const struct am_ctp_event *b)
+/* Was the thread that wakes by `b` already waiting when `a` happened? */
+static bool was_waiting(const struct run *r, uint32_t a, uint32_t b)
 {
-	const bool a_two = a->kind == AM_WAIT || a->kind == AM_WAKE;
-	const bool b_two = b->kind == AM_WAIT || b->kind == AM_WAKE;
+	const uint32_t thread = r->ctp->events[b].thread;
 
-	return a->object == b->object || (a_two && a->aux == b->object) ||
-	       (b_two && b->aux == a->object) || (a_two && b_two && a->aux == b->aux);
+	for (uint32_t i = r->at[b] - 1; i-- > 0;) {
+		const struct am_ctp_event *e = &r->ctp->events[r->answer->run[i]];
+		if (e->kind == AM_WAIT && e->thread == thread)
+			return i + 1 < r->at[a];
+	}
+	return false;
+}
+
+/* Does `b` take what `a`, earlier in the run, gave away, on the same object? */
+static bool synchronises(const struct run *r, uint32_t a, uint32_t b)
+{
+	const struct am_ctp_event *x = &r->ctp->events[a], *y = &r->ctp->events[b];
+	const bool gives_lock = x->kind == AM_RELEASE || x->kind == AM_WAIT;
+	const bool takes_lock = y->kind == AM_ACQUIRE || y->kind == AM_WAKE;
+
+	if (gives_lock && takes_lock) {
+		const uint32_t given = x->kind == AM_WAIT ? x->aux : x->object;
+		const uint32_t taken = y->kind == AM_WAKE ? y->aux : y->object;
+		if (given == taken && !(x->kind == AM_RELEASE && y->kind == AM_ACQUIRE &&
+					x->mode == AM_SHARED && y->mode == AM_SHARED))
+			return true;
+	}
+	switch (x->kind) {
+	case AM_POST: return y->kind == AM_TAKE && x->object == y->object;
+	case AM_ARRIVE: return y->kind == AM_LEAVE && x->object == y->object;
+	case AM_SIGNAL:
+	case AM_BROADCAST:
+		return y->kind == AM_WAKE && x->object == y->object && was_waiting(r, a, b);
+	case AM_FORK: return x->object == y->thread;
+	default: return y->kind == AM_JOIN && y->object == x->thread;
+	}
 }
 
 /* b reads what a wrote, a releases and b acquires. */
@@ -159,6 +188,7 @@ static bool hands_over(const struct run *r, uint32_t a, uint32_t b)
 	const struct am_ctp_event *x = &r->ctp->events[a], *y = &r->ctp->events[b];
 
 	if (!am_ctp_is_store(x) || y->kind == AM_WRITE || !am_ctp_is_access(y) || !overlap(r, a, b) ||
+	    r->v->forwarded[b] ||
 	    x->order < 4 || (y->order != 3 && y->order < 5))
 		return false;
 	for (uint32_t i = r->at[a]; i + 1 < r->at[b]; i++) {
@@ -177,9 +207,10 @@ static bool direct(const struct run *r, uint32_t a, uint32_t b)
 		return x->pos < y->pos;
 	if (r->at[a] > r->at[b])
 		return false;
-	return (is_sync(x) && is_sync(y) && shares_object(x, y)) ||
-	       (x->kind == AM_FORK && x->object == y->thread) ||
-	       (y->kind == AM_JOIN && y->object == x->thread) || hands_over(r, a, b);
+	for (uint32_t i = 0; i < r->ctp->order_count; i++)
+		if (r->ctp->orders[i].before == a && r->ctp->orders[i].after == b)
+			return true;
+	return synchronises(r, a, b) || hands_over(r, a, b);
 }
 
 /* Is there a chain of happens-before from a to b? */
