@@ -123,15 +123,33 @@ static void find_global(struct story *s, const struct am_module *m, uint64_t add
 	f->key = am_textf(s->arena, "g:%s", f->object.name);
 }
 
+/* Where a named object lies: the name says what, the storage still says where. */
+static void place_name(struct story *s, uint64_t address, uint64_t index, struct found *f)
+{
+	const struct am_module *m = am_tables_module(s->b->tables, address);
+	struct am_extent x;
+
+	if (am_objects_block(s->b->objects, address, index, &x)) {
+		f->object.storage = AM_AT_HEAP;
+		f->object.place = am_places_get(s->b->places, x.site);
+		f->object.thread = am_story_thread(s, x.thread);
+	} else if (m) {
+		f->object.storage = AM_AT_GLOBAL;
+		f->object.module = am_arena_copy(s->arena, m->path);
+		f->object.offset = f->object.address - m->base;
+	}
+}
+
 static struct found find(struct story *s, uint64_t address, uint64_t size, uint64_t index)
 {
 	struct found f = {.object = {.module = "", .thread = UINT32_MAX}};
 	const struct am_module *m;
 	struct am_extent x;
 
-	if (am_objects_name(s->b->objects, address, index, &x) && x.string)
+	if (am_objects_name(s->b->objects, address, index, &x) && *am_story_string(s, x.string)) {
 		find_name(s, &x, &f);
-	else if (am_objects_block(s->b->objects, address, index, &x))
+		place_name(s, address, index, &f);
+	} else if (am_objects_block(s->b->objects, address, index, &x))
 		find_block(s, &x, &f);
 	else if ((m = am_tables_module(s->b->tables, address)))
 		find_global(s, m, address, &f);
