@@ -327,15 +327,20 @@ static bool has_space(const struct am_lane *lane, uint64_t need)
 	return am_tls.head + need - tail <= lane->mask + 1;
 }
 
-/* No drain thread: do its work here. */
+/* No drain thread: do its work here. Signals wait meanwhile: a handler could log nothing. */
 static void drain_here(void)
 {
-	if (!take_role())
-		return;
-	am_tls.inside++;
-	pass(true);
-	am_tls.inside--;
-	drop_role();
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	if (take_role()) {
+		am_tls.inside++;
+		pass(true);
+		am_tls.inside--;
+		drop_role();
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need)

@@ -1,14 +1,12 @@
 /*
  * Hooks of process life: exec (rings into the trace first, for the memory goes; the preload and its
- * settings carried over into an environment that was made from scratch), the exits that run no
- * destructors, and what fork and vfork need. Runs in application threads, also in children of vfork,
- * whose memory is the parent's: those only call through.
+ * settings carried over into an environment that was made from scratch) and the exits that run no
+ * destructors. Runs in application threads, also in children of vfork, whose memory is the parent's:
+ * those only call through.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -195,50 +193,4 @@ AM_EXPORT __attribute__((noreturn)) void _exit(int status)
 AM_EXPORT __attribute__((noreturn)) void _Exit(int status)
 {
 	_exit(status);
-}
-
-/* quick_exit runs its handlers in reverse: registered first, this one is the last. */
-static void at_quick(void)
-{
-	am_finish(AM_ENDING_EXIT);
-}
-
-void am_process_watch_exits(void)
-{
-	static bool is_done;
-
-	if (!is_done)
-		is_done = at_quick_exit(at_quick) == 0;
-}
-
-/* ---- fork, vfork ----------------------------------------------------------------------------- */
-
-static void in_child(void)
-{
-	__atomic_store_n(&am_wiped.state, AM_COLD, __ATOMIC_RELEASE);
-}
-
-bool am_process_follow_forks(void)
-{
-	static bool is_done;
-
-	if (!is_done)
-		is_done = pthread_atfork(NULL, NULL, in_child) == 0;
-	return is_done;
-}
-
-/* vfork.S calls these around the system call: before it, and behind it in the parent. */
-void am_vfork_before(void);
-void am_vfork_after(void);
-
-void am_vfork_before(void)
-{
-	am_watching();
-	am_tls.muted++;
-	am_tls.limit = 0; /* the hot path asks, and is told */
-}
-
-void am_vfork_after(void)
-{
-	am_tls.muted--;
 }

@@ -1,0 +1,344 @@
+/*
+ * The runtime without its hooks: rings, order, losses, signals, lanes, names, sites. Each test is a
+ * process of its own and starts the runtime anew with the settings it wants.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "preload/area.h"
+#include "preload/lane.h"
+#include "preload/log.h"
+#include "preload/path.h"
+#include "preload/real.h"
+#include "preload/runtime.h"
+#include "preload/shadow.h"
+#include "preload/sink.h"
+#include "preload/site.h"
+#include "preload/thread.h"
+
+/* Of the compiler's callbacks, which are not linked here. */
+volatile int __atommon_armed;
+
+void am_shadow_forget(void)
+{
+}
+
+/* ---- what the live checker would get --------------------------------------------------------- */
+
+static struct {
+	uint64_t n, by_kind[AM_KINDS], lost, last_index;
+	uint32_t holder; /* of `lock`, thread + 1 */
+	bool is_illegal;
+	uint64_t values[8]; /* last value by thread: must rise */
+} seen;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void am_live_event(void *ctx, const struct am_event *e)
+{
+	(void)ctx;
+	seen.n++;
+	seen.by_kind[e->kind]++;
+	if (e->kind == AM_LOST)
+		seen.lost += e->aux ? e->aux : 1;
+	if (e->object != (uintptr_t)&lock)
+		return;
+	if (e->kind == AM_ACQUIRE) {
+		seen.is_illegal |= seen.holder != 0;
+		seen.holder = e->thread + 1;
+	} else if (e->kind == AM_RELEASE) {
+		seen.is_illegal |= seen.holder != e->thread + 1;
+		seen.holder = 0;
+	}
+}
+
+static void begin(size_t buffer, uint32_t overflow)
+{
+	am_opt.buffer = buffer;
+	am_opt.overflow = overflow;
+	/* As in the child of a fork: what the constructor made is nobody's. */
+	am_area_forget();
+	am_lane_forget();
+	am_site_forget();
+	am_intern_forget();
+	am_drain_forget();
+	am_sink_check.forget();
+	am_thread_forget();
+	memset(am_slots, 0, sizeof am_slots);
+	memset(&am_tls, 0, sizeof am_tls);
+	am_wiped.state = AM_COLD;
+	cr_assert(am_watching());
+	am_arm();
+	cr_assert(am_on());
+}
+
+static void end(void)
+{
+	cr_assert(am_drain_finish(true));
+}
+
+static __attribute__((noinline)) void hook(enum am_kind kind, uint64_t object)
+{
+	am_log(kind, 0, object, AM_HERE);
+}
+
+static void *lock_often(void *arg)
+{
+	for (long i = 0; i < (long)arg; i++) {
+		pthread_mutex_lock(&lock);
+		hook(AM_ACQUIRE, (uintptr_t)&lock);
+		hook(AM_RELEASE, (uintptr_t)&lock);
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+static pthread_t start(void *(*run)(void *), void *arg)
+{
+	pthread_t t;
+	struct am_start *s = am_start_new(run, arg, (struct am_here){0, 0});
+	const uint32_t id = am_start_id(s);
+	const int r = pthread_create(&t, NULL, am_start_run, s);
+
+	am_start_done(s, id, t, r);
+	cr_assert_eq(r, 0);
+	return t;
+}
+
+static void join(pthread_t t)
+{
+	const uint32_t id = am_thread_of(t);
+
+	pthread_join(t, NULL);
+	am_thread_joined(t, id, (struct am_here){0, 0});
+}
+
+/* ---- rings and order ------------------------------------------------------------------------- */
+
+Test(ring, one_thread_drains_itself_when_full)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	lock_often((void *)50000L);
+	end();
+	cr_assert_eq(seen.by_kind[AM_ACQUIRE], 50000);
+	cr_assert_eq(seen.by_kind[AM_RELEASE], 50000);
+	cr_assert_eq(seen.lost, 0);
+	cr_assert_not(seen.is_illegal);
+}
+
+Test(ring, threads_are_merged_in_an_order_that_happened)
+{
+	enum { THREADS = 6, N = 30000 };
+	pthread_t t[THREADS];
+
+	begin(8192, AM_OVERFLOW_BLOCK);
+	for (int i = 0; i < THREADS; i++)
+		t[i] = start(lock_often, (void *)(long)N);
+	for (int i = 0; i < THREADS; i++)
+		join(t[i]);
+	end();
+	cr_assert_eq(seen.by_kind[AM_ACQUIRE], THREADS * N);
+	cr_assert_eq(seen.by_kind[AM_THREAD_BEGIN], THREADS + 1);
+	cr_assert_eq(seen.by_kind[AM_THREAD_END], THREADS);
+	cr_assert_eq(seen.by_kind[AM_JOIN], THREADS);
+	cr_assert_eq(seen.lost, 0);
+	cr_assert_not(seen.is_illegal);
+}
+
+Test(ring, full_buffer_counts_what_it_drops)
+{
+	enum { N = 5000 };
+
+	begin(4096, AM_OVERFLOW_DROP);
+	lock_often((void *)(long)N);
+	am_drain_try(); /* room again: the next event tells the hole first */
+	hook(AM_SIGNAL, 0x1000);
+	end();
+	cr_assert_gt(seen.lost, 0);
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 1);
+	cr_assert_eq(seen.by_kind[AM_ACQUIRE] + seen.by_kind[AM_RELEASE] + seen.lost, 2 * N);
+	cr_assert_eq(am_area.file->lost[AM_LOST_FULL], seen.lost);
+}
+
+Test(ring, records_with_extensions_wrap)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	for (unsigned i = 0; i < 20000; i++)
+		am_log_wait(i & 1 ? AM_WAKE : AM_WAIT, 0, 0x10000 + 64 * (i % 7), 0x20000, AM_HERE);
+	end();
+	cr_assert_eq(seen.by_kind[AM_WAIT], 10000);
+	cr_assert_eq(seen.by_kind[AM_WAKE], 10000);
+}
+
+Test(ring, accesses_are_split_at_lines)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	am_log_access(AM_READ, 0x1000 + 60, 200, AM_HERE);
+	end();
+	cr_assert_eq(seen.by_kind[AM_READ], 5); /* 4 + 64 + 64 + 64 + 4 */
+}
+
+Test(ring, units_never_written_become_losses)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	hook(AM_SIGNAL, 0x1000);
+	const uint64_t from = am_tls.head;
+	am_reserve(&am_tls, 3); /* as a thread does that dies before it writes */
+	hook(AM_SIGNAL, 0x1000);
+	cr_assert_eq(am_ring_repair(am_tls.lane, from, am_tls.head), 3);
+	cr_assert_eq(am_ring_repair(am_tls.lane, from, am_tls.head), 0);
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 2);
+	cr_assert_eq(seen.lost, 3);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static volatile uint64_t handled;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	hook(AM_BROADCAST, 0x5000);
+	handled++;
+}
+
+static void every_us(long us)
+{
+	const struct itimerval it = {{0, us}, {0, us}};
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+Test(signals, handlers_nest_and_nothing_is_lost, .timeout = 20)
+{
+	begin(65536, AM_OVERFLOW_BLOCK);
+	signal(SIGALRM, on_alarm);
+	every_us(50);
+	uint64_t n = 0;
+	while (handled < 2000) {
+		hook(AM_SIGNAL, 0x5000); /* the same slot as the handler's */
+		n++;
+	}
+	every_us(0);
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], n);
+	cr_assert_eq(seen.by_kind[AM_BROADCAST], handled);
+	cr_assert_eq(seen.lost, 0);
+}
+
+static sigjmp_buf back;
+
+static void on_alarm_jump(int sig)
+{
+	(void)sig;
+	handled++;
+	siglongjmp(back, 1);
+}
+
+Test(signals, a_handler_that_jumps_out_wedges_nothing, .timeout = 60)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	signal(SIGALRM, on_alarm_jump);
+	while (handled < 300) {
+		if (sigsetjmp(back, 1) == 0) {
+			every_us(30);
+			for (;;)
+				hook(AM_SIGNAL, 0x6000);
+		}
+	}
+	every_us(0);
+	hook(AM_BROADCAST, 0x7000);
+	end();
+	cr_assert_eq(seen.by_kind[AM_BROADCAST], 1);
+	cr_assert_gt(seen.by_kind[AM_SIGNAL], 0);
+}
+
+/* ---- lanes, names, sites --------------------------------------------------------------------- */
+
+static void *log_once(void *arg)
+{
+	hook(AM_SIGNAL, (uintptr_t)arg);
+	return NULL;
+}
+
+Test(lanes, are_reused_and_thread_ids_are_not)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	for (int i = 0; i < 300; i++)
+		join(start(log_once, (void *)0x9000));
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 300);
+	cr_assert_eq(am_thread_new_id(), 301);
+	cr_assert_lt(am_lane_count(), 200);
+}
+
+Test(names, same_text_same_id)
+{
+	char a[] = "region", b[] = "region";
+
+	begin(4096, AM_OVERFLOW_BLOCK);
+	const uint32_t id = am_intern(a);
+	cr_assert_neq(id, 0);
+	cr_assert_eq(am_intern(b), id);
+	cr_assert_eq(am_intern(a), id);
+	a[0] = 'l'; /* another name in the same buffer */
+	cr_assert_neq(am_intern(a), id);
+	cr_assert_eq(am_intern(b), id);
+	cr_assert_eq(am_intern(NULL), 0);
+}
+
+static uint32_t last_site(void)
+{
+	return (uint32_t)(am_tls.units[(am_tls.head - 1) & am_tls.mask].w1 >> 32);
+}
+
+static __attribute__((noinline)) uint32_t via(int which)
+{
+	hook(AM_SIGNAL, 0x1000 + (unsigned)which);
+	return last_site();
+}
+
+static __attribute__((noinline)) uint32_t caller_a(int which)
+{
+	return via(which) + 0;
+}
+
+static __attribute__((noinline)) uint32_t caller_b(int which)
+{
+	const uint32_t site = via(which);
+	__asm__ volatile("" ::: "memory");
+	return site;
+}
+
+Test(sites, tell_callers_apart)
+{
+	begin(65536, AM_OVERFLOW_BLOCK);
+	uint32_t a[3], b[3];
+	for (int i = 0; i < 3; i++) {
+		a[i] = caller_a(i);
+		b[i] = caller_b(i);
+	}
+	cr_assert_neq(a[0], 0);
+	cr_assert_eq(a[0], a[1]);
+	cr_assert_eq(a[1], a[2]);
+	cr_assert_eq(b[0], b[1]);
+	cr_assert_neq(a[0], b[0]);
+	const uint64_t *frames = am_area.sites + (size_t)a[0] * am_area.site_words;
+	cr_assert_eq(frames[0], am_opt.stack);
+}
+
+Test(paths, placeholders)
+{
+	char out[600], want[64];
+
+	cr_assert(am_path_expand(out, sizeof out, "/x/%p-%n%%.atm", 7));
+	snprintf(want, sizeof want, "/x/%d-7%%.atm", (int)getpid());
+	cr_assert_str_eq(out, want);
+	cr_assert(am_path_expand(out, sizeof out, "rel.atm", 0));
+	cr_assert_eq(out[0], '/');
+	cr_assert_not(am_path_expand(out, 20, "/a/long/path/that/does/not/fit.atm", 0));
+}
