@@ -66,7 +66,8 @@ static size_t size_of(void *p)
 
 static inline bool is_idle(void)
 {
-	return am_likely(am_view_mode <= AM_VIEW_NONE) || am_state() != AM_ON || am_tls.inside;
+	return am_likely(am_view_mode <= AM_VIEW_NONE) || am_state() != AM_ON || am_tls.inside ||
+	       am_tls.owned;
 }
 
 static void gone(uintptr_t address, size_t size, struct am_here here)
@@ -221,7 +222,7 @@ AM_EXPORT void *mmap(void *at, size_t n, int protection, int flags, int fd, off_
 	void *p = am_real.mmap ? am_real.mmap(at, n, protection, flags, fd, offset)
 			       : (void *)syscall(SYS_mmap, at, n, protection, flags, fd, offset);
 
-	if (p != MAP_FAILED && !is_idle()) {
+	if (p != MAP_FAILED && !is_idle() && !am_real_is_own(__builtin_return_address(0))) {
 		if (flags & MAP_FIXED)
 			gone((uintptr_t)p, n, AM_HERE);
 		came((uintptr_t)p, n, AM_HERE);
@@ -234,7 +235,7 @@ AM_EXPORT void *mmap64(void *at, size_t n, int protection, int flags, int fd, of
 
 AM_EXPORT int munmap(void *p, size_t n)
 {
-	if (!is_idle())
+	if (!is_idle() && !am_real_is_own(__builtin_return_address(0)))
 		gone((uintptr_t)p, n, AM_HERE);
 	return am_real.munmap ? am_real.munmap(p, n) : (int)syscall(SYS_munmap, p, n);
 }

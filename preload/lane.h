@@ -27,6 +27,7 @@ struct am_lane {
 	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
 	uint32_t depth;		/* open regions, for atommon_end without a begin */
 	uint32_t open[64];	/* their names */
+	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */

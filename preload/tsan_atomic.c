@@ -9,20 +9,15 @@
 #include "preload/export.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
+#include "preload/step.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* One operation under way. */
-struct step {
-	struct am_slot *slot;
-	bool is_logged, is_locked;
-};
-
-static struct step begin(enum am_kind kind, const volatile void *p, unsigned size,
-			 struct am_here here)
+struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
+			     struct am_here here)
 {
 	const uintptr_t address = (uintptr_t)p;
-	struct step s = {&am_slots[am_slot_of(address)], false, false};
+	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
 
 	if (am_view_sleeps() || !am_view_wants(kind, address, size, here) ||
 	    !am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
@@ -33,8 +28,8 @@ static struct step begin(enum am_kind kind, const volatile void *p, unsigned siz
 }
 
 /* A failed exchange is a read. */
-static void end(struct step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
-		struct am_here here)
+void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
+		 int mo, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -64,55 +59,58 @@ static void end(struct step *s, enum am_kind kind, const volatile void *p, unsig
 			if (am_view_sleeps() || is_known_load(p, bits / 8))                        \
 				return seen;                                                       \
 		}                                                                                  \
-		struct step s = begin(AM_READ, p, bits / 8, AM_HERE);                              \
+		struct am_step s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                   \
 		const type value = am_atomic##bits##_load(p, mo);                                  \
-		end(&s, AM_READ, p, bits / 8, mo, AM_HERE);                                        \
+		am_step_end(&s, AM_READ, p, bits / 8, mo, AM_HERE);                                \
 		return value;                                                                      \
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
-		struct step s = begin(AM_WRITE, p, bits / 8, AM_HERE);                             \
+		struct am_step s = am_step_begin(AM_WRITE, p, bits / 8, AM_HERE);                  \
 		am_atomic##bits##_store(p, v, mo);                                                 \
-		end(&s, AM_WRITE, p, bits / 8, mo, AM_HERE);                                       \
+		am_step_end(&s, AM_WRITE, p, bits / 8, mo, AM_HERE);                               \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
-		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
-		end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                                      \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                              \
 		return old;                                                                        \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *e,    \
 								     type v, int mo, int fail)     \
 	{                                                                                          \
-		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e,      \
 								   type v, int mo, int fail)       \
 	{                                                                                          \
-		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e,        \
 								  type v, int mo, int fail)        \
 	{                                                                                          \
-		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
-		end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, AM_HERE);       \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    AM_HERE);                                                              \
 		return e;                                                                          \
 	}                                                                                          \
 	AM_TSAN_RMW(UPDATE, bits, type)
 #define UPDATE(bits, type, name, result)                                                           \
 	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
 	{                                                                                          \
-		struct step s = begin(AM_UPDATE, p, bits / 8, AM_HERE);                            \
+		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                                      \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                              \
 		return old;                                                                        \
 	}
 

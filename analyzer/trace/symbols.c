@@ -223,12 +223,44 @@ static void call_place(Dwarf_Die *cu, Dwarf_Die *die, struct am_frame *f)
 		f->line = (uint32_t)line;
 }
 
+/* The compilation unit of an address. clang writes no address index (.debug_aranges) unless asked:
+ * then all units are looked at. */
+static Dwarf_Die *unit_of(Dwfl_Module *mod, uint64_t address, Dwarf_Addr *bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(mod, address, bias);
+
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(mod, cu, bias)))
+		if (dwarf_haspc(cu, address - *bias) > 0)
+			return cu;
+	return NULL;
+}
+
+static void set_line(Dwfl_Module *mod, uint64_t pc, struct am_frame *f)
+{
+	Dwfl_Line *line = dwfl_module_getsrc(mod, pc);
+	Dwarf_Addr bias = 0;
+	int number = 0;
+
+	if (line) {
+		f->file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	} else {
+		Dwarf_Die *cu = unit_of(mod, pc, &bias);
+		Dwarf_Line *l = cu ? dwarf_getsrc_die(cu, pc - bias) : NULL;
+		f->file = l ? dwarf_linesrc(l, NULL, NULL) : NULL;
+		if (l && dwarf_lineno(l, &number) != 0)
+			number = 0;
+	}
+	f->line = number > 0 ? (uint32_t)number : 0;
+}
+
 /* frame[0] has its place; fill in names, and the frames it is inlined into. */
 static size_t add_inlined(struct am_symbols *s, Dwfl_Module *mod, uint64_t address,
 			  struct am_frame *frame, size_t max)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(mod, address, &bias);
+	Dwarf_Die *cu = unit_of(mod, address, &bias);
 	Dwarf_Die *innermost = NULL, *scope = NULL;
 	size_t n = 0;
 
@@ -283,12 +315,7 @@ size_t am_symbols_frames(struct am_symbols *s, const struct am_tables *tables, u
 		return 1;
 	const char *symbol =
 		plain_name(s, dwfl_module_addrinfo(i->mod, pc, &off, &sym, NULL, NULL, NULL));
-	Dwfl_Line *line = dwfl_module_getsrc(i->mod, pc);
-	if (line) {
-		int number = 0;
-		frame[0].file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-		frame[0].line = number > 0 ? (uint32_t)number : 0;
-	}
+	set_line(i->mod, pc, &frame[0]);
 	const size_t n = add_inlined(s, i->mod, pc, frame, max < INLINE_MAX ? max : INLINE_MAX);
 	if (!frame[n - 1].function)
 		frame[n - 1].function = symbol;

@@ -218,10 +218,44 @@ public:
 
 	// ---- memory ------------------------------------------------------------------------------
 
+	// The variable behind ATOMMON_REGION: only the loop that it makes, and our own functions, see it.
+	static bool is_marker(const Value *at)
+	{
+		const auto *local = dyn_cast<AllocaInst>(getUnderlyingObject(at));
+		if (!local)
+			return false;
+		SmallVector<const Value *, 8> todo{local};
+		bool is_passed = false;
+		while (!todo.empty())
+			for (const auto *user : todo.pop_back_val()->users()) {
+				if (isa<BitCastInst>(user) || isa<GetElementPtrInst>(user)) {
+					todo.push_back(user);
+					continue;
+				}
+				const auto *call = dyn_cast<CallBase>(user);
+				if (!call || isa<IntrinsicInst>(user))
+					continue;
+				const auto *callee = call->getCalledFunction();
+				if (!callee || !callee->getName().startswith("atommon_"))
+					return false;
+				is_passed = true;
+			}
+		return is_passed;
+	}
+	static bool never_changes(const Value *at)
+	{
+		const auto *g = dyn_cast<GlobalVariable>(getUnderlyingObject(at));
+		return g && g->isConstant();
+	}
+
 	void visitLoadInst(LoadInst &i)
 	{
 		const int code = access_code(i.getType());
 		auto *at = i.getPointerOperand();
+		if (is_marker(at) || (never_changes(at) && !i.isVolatile())) {
+			pin_value(i, at);
+			return;
+		}
 		if (code < 0) {
 			range(i, at, layout.getTypeStoreSize(i.getType()), false);
 			return;
@@ -241,6 +275,10 @@ public:
 	{
 		auto *v = i.getValueOperand(), *at = i.getPointerOperand();
 		const int code = access_code(v->getType());
+		if (is_marker(at)) {
+			pin_value(i, v);
+			return;
+		}
 		if (code < 0) {
 			pin_value(i, v);
 			range(i, at, layout.getTypeStoreSize(v->getType()), true);

@@ -20,7 +20,7 @@ bool wanted(const Function &f)
 	return !f.isDeclaration() && !f.hasAvailableExternallyLinkage() &&
 	       !f.hasFnAttribute(Attribute::Naked) &&
 	       !f.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) &&
-	       !f.getName().startswith("__atommon");
+	       !f.getName().startswith("__atommon") && !f.getName().startswith("atommon_");
 }
 
 // Callers in other files, and callers through pointers, find out at run time who is instrumented.
