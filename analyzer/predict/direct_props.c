@@ -324,10 +324,35 @@ static int32_t race(struct am_direct *d, const struct am_query *q)
 							       hb[i * n + j] };
 					am_direct_clause(d, c, 3);
 				}
-	const int32_t all[] = { d->run[q->a], d->run[q->b], same_place(d, q->a, q->b),
-				-hb[q->a * n + q->b], -hb[q->b * n + q->a] };
+	struct am_lits some = { 0 };
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = a + 1; b < n; b++) {
+			const bool asked = (a == q->a && b == q->b) || (a == q->b && b == q->a);
+			if (!(asked || q->a == AM_CTP_NONE) || !am_engine_may_race(d->engine, a, b))
+				continue;
+			const int32_t all[] = { d->run[a], d->run[b], same_place(d, a, b),
+						-hb[a * n + b], -hb[b * n + a] };
+			am_lits_add(&some, am_direct_and(d, all, sizeof all / sizeof all[0]));
+		}
+	const int32_t t = am_direct_or(d, some.list, some.count);
+	free(some.list);
 	free(hb);
-	return am_direct_and(d, all, sizeof all / sizeof all[0]);
+	return t;
+}
+
+static int32_t assertion(struct am_direct *d, const struct am_query *q)
+{
+	struct am_lits some = { 0 };
+	for (uint32_t a = 0; a < d->ctp->event_count; a++) {
+		const struct am_ctp_event *v = &d->ctp->events[a];
+		if (v->kind != AM_ASSERT || (q->a != AM_CTP_NONE && q->a != a))
+			continue;
+		const int32_t fails[2] = { d->run[a], -am_direct_node(d, v->cond) };
+		am_lits_add(&some, am_direct_and(d, fails, 2));
+	}
+	const int32_t t = am_direct_or(d, some.list, some.count);
+	free(some.list);
+	return t;
 }
 
 /* ---- entry ----------------------------------------------------------------------------------- */
@@ -359,12 +384,9 @@ int32_t am_direct_property(struct am_direct *d, const struct am_query *query)
 	case AM_PROP_REACH:
 		p[0] = d->run[query->a];
 		break;
-	case AM_PROP_ASSERT: {
-		const int32_t fails[2] = { d->run[query->a],
-					   -am_direct_node(d, d->ctp->events[query->a].cond) };
-		p[0] = am_direct_and(d, fails, 2);
+	case AM_PROP_ASSERT:
+		p[0] = assertion(d, query);
 		break;
-	}
 	case AM_PROP_THREE:
 		p[0] = three(d, query);
 		break;

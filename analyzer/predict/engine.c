@@ -50,7 +50,7 @@ static void ask_one(struct am_engine *engine, const struct am_query *query,
 }
 
 /* Do two accesses race at all, leaving order aside? */
-static bool may_race(struct am_engine *engine, uint32_t a, uint32_t b)
+bool am_engine_may_race(struct am_engine *engine, uint32_t a, uint32_t b)
 {
 	const struct am_ctp_event *x = &engine->ctp->events[a], *y = &engine->ctp->events[b];
 	uint64_t same = 1;
@@ -77,7 +77,7 @@ static void ask_any(struct am_engine *engine, const struct am_query *query,
 			continue;
 		for (uint32_t b = a + 1; b < (race ? ctp->event_count : a + 2); b++) {
 			struct am_query q = *query;
-			if (race && !may_race(engine, a, b))
+			if (race && !am_engine_may_race(engine, a, b))
 				continue;
 			q.a = a;
 			q.b = race ? b : AM_CTP_NONE;
@@ -102,7 +102,7 @@ void am_engine_ask(struct am_engine *engine, const struct am_query *query,
 	if ((query->property == AM_PROP_RACE || query->property == AM_PROP_ASSERT) &&
 	    query->a == AM_CTP_NONE)
 		ask_any(engine, query, answer);
-	else if (query->property != AM_PROP_RACE || may_race(engine, query->a, query->b))
+	else if (query->property != AM_PROP_RACE || am_engine_may_race(engine, query->a, query->b))
 		ask_one(engine, query, answer);
 	engine->stats.feasible += answer->verdict == AM_FEASIBLE;
 	engine->stats.infeasible += answer->verdict == AM_INFEASIBLE;

@@ -13,6 +13,9 @@ struct am_engine {
 	struct am_lazy *lazy;
 };
 
+/* engine.c: may two accesses race, leaving aside how a run orders them? */
+bool am_engine_may_race(struct am_engine *engine, uint32_t a, uint32_t b);
+
 /* direct.c */
 void am_direct_ask(struct am_engine *engine, const struct am_query *query,
 		   struct am_answer *answer);

@@ -5,6 +5,8 @@
 
 #include "tests/property/ctp_brute.h"
 
+#include "analyzer/predict/rules.h"
+
 #include <inttypes.h>
 
 static uint64_t rng;
@@ -324,6 +326,32 @@ static inline bool compare(struct am_ctp *c, enum am_model model, enum am_encodi
 	return fine;
 }
 
+/* The rules decide reachability like brute force does, in every model. */
+static inline bool compare_rules(struct am_ctp *c, enum am_model model, const struct am_query *q,
+				 uint32_t n, const bool *hit, uint64_t seed)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (q[i].property != AM_PROP_REACH || q[i].complete)
+			continue;
+		const struct am_rules_query rq = { .model = model, .reach = q[i].a,
+						   .explain = !(seed % 3) };
+		struct am_rules_answer a;
+		am_rules_ask(c, &rq, &a);
+		total.queries++;
+		const bool same = a.verdict != AM_UNDECIDED && (a.verdict == AM_FEASIBLE) == hit[i];
+		if (!same || (rq.explain && a.verdict == AM_INFEASIBLE && !a.use_count)) {
+			printf("# seed %" PRIu64 " model %s rules: reach t%u: rules %d (%s), brute %d\n",
+			       seed, am_model_name(model), q[i].a + 1, a.verdict,
+			       a.reason ? a.reason : "", hit[i]);
+			am_ctp_dump(c, stdout);
+			am_rules_clear(&a);
+			return false;
+		}
+		am_rules_clear(&a);
+	}
+	return true;
+}
+
 static inline bool one_program(uint64_t seed, bool direct)
 {
 	rng = seed * UINT64_C(0x9e3779b97f4a7c15) + 88172645463325252u;
@@ -349,7 +377,10 @@ static inline bool one_program(uint64_t seed, bool direct)
 		total.programs++;
 		fine = compare(c, model, AM_ENCODE_LAZY, true, q, n, hit, cyclic, all, seed) &&
 		       compare(c, model, AM_ENCODE_LAZY, false, q, n, hit, cyclic, all, seed) &&
-		       (!direct || model != AM_MODEL_SC || (seed % 4 && !getenv("ATOMMON_TEST_DIRECT_ALL")) ||
+		       (seed % 8 != 1 || c->event_count > 11 ||
+			compare_rules(c, model, q, n, hit, seed)) &&
+		       (!direct || model != AM_MODEL_SC ||
+			(seed % 4 && !getenv("ATOMMON_TEST_DIRECT_ALL")) ||
 			compare(c, model, AM_ENCODE_DIRECT, false, q, n < 30 ? n : 30, hit, cyclic,
 				false, seed));
 	} else {
