@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 enum {
-	AM_GLIBC_KIND = 3,     /* low bits of __kind: the pthread type */
-	AM_GLIBC_ROBUST = 16,  /* __kind: dies with its owner */
-	AM_GLIBC_INHERIT = 32, /* __kind: priority inheritance */
+	AM_GLIBC_KIND = 3,	   /* low bits of __kind: the pthread type */
+	AM_GLIBC_ROBUST = 16,	   /* __kind: dies with its owner */
+	AM_GLIBC_INHERIT = 32,	   /* __kind: priority inheritance */
 	AM_GLIBC_READER_SHIFT = 3, /* __readers: low bits are flags */
 };
 

@@ -6,7 +6,7 @@
 #include "preload/hook.h"
 
 AM_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr,
-				 unsigned count)
+				   unsigned count)
 {
 	const bool on = am_on();
 	const int r = am_real.pthread_barrier_init(barrier, attr, count);

@@ -1,7 +1,8 @@
 /*
- * C11 mutexes and condition variables. glibc's mtx_ and cnd_ functions reach the pthread ones inside
- * libc, past every hook, so they have hooks of their own; the objects are pthread objects in disguise and
- * the events are the same. Runs in application threads. (thrd_: hook_c11_thread.c, call_once: hook_once.c.)
+ * C11 mutexes and condition variables. glibc's mtx_ and cnd_ functions reach the pthread ones
+ * inside libc, past every hook, so they have hooks of their own; the objects are pthread objects in
+ * disguise and the events are the same. Runs in application threads. (thrd_: hook_c11_thread.c,
+ * call_once: hook_once.c.)
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/glibc.h"
@@ -123,11 +124,12 @@ AM_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 	return r;
 }
 
-AM_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict until)
+AM_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
+			    const struct timespec *restrict until)
 {
 	AM_WAITING(w);
 
-	if (!am_on() || !am_wait_begin(&w, c, inside(m)))
+	if (!am_on() || am_wait_is_absurd(until) || !am_wait_begin(&w, c, inside(m)))
 		return am_real.cnd_timedwait(c, m, until);
 	const int r = am_real.cnd_timedwait(c, m, until);
 	am_wait_end(&w, r == thrd_timedout ? AM_WOKEN_LATE : AM_WOKEN);

@@ -1,6 +1,7 @@
 /*
- * C11 threads: glibc's thrd_ functions do not pass through the pthread names. thrd_exit, thrd_detach
- * and the rest need no hook, as with pthreads (hook_thread.c). Runs in application threads.
+ * C11 threads: glibc's thrd_ functions do not pass through the pthread names. thrd_exit,
+ * thrd_detach and the rest need no hook, as with pthreads (hook_thread.c). Runs in application
+ * threads.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/hook.h"

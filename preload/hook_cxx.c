@@ -1,11 +1,12 @@
 /*
- * Static locals of C++: __cxa_guard_acquire, _release, _abort (Itanium C++ ABI, section 3.3.3). The compiler calls
- * them only until the object is made; whoever finds it made reads one byte inline, unseen. Runs in application
- * threads.
+ * Static locals of C++: __cxa_guard_acquire, _release, _abort (Itanium C++ ABI, section 3.3.3). The
+ * compiler calls them only until the object is made; whoever finds it made reads one byte inline,
+ * unseen. Runs in application threads.
  *
- * libstdc++ may come late, by dlopen and out of the global scope, and then the search order behind us does not
- * hold it. Before such a process could be left without its guards, they are looked up where the library was loaded, and
- * at last done here by libstdc++'s own protocol (bits and futex), so that callers of both agree.
+ * libstdc++ may come late, by dlopen and out of the global scope, and then the search order behind
+ * us does not hold it. Before such a process could be left without its guards, they are looked up
+ * where the library was loaded, and at last done here by libstdc++'s own protocol (bits and futex),
+ * so that callers of both agree.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -21,7 +22,8 @@ AM_EXPORT int __cxa_guard_acquire(void *guard);
 AM_EXPORT void __cxa_guard_release(void *guard);
 AM_EXPORT void __cxa_guard_abort(void *guard);
 
-/* ---- libstdc++'s protocol, when there is no one else to ask ----------------------------------- */
+/* ---- libstdc++'s protocol, when there is no one else to ask -----------------------------------
+ */
 
 enum { MADE = 1, PENDING = 1 << 8, WAITERS = 1 << 16 };
 
@@ -31,7 +33,8 @@ static int own_acquire(void *guard)
 
 	for (;;) {
 		int seen = 0;
-		/* Acquire: partner is the exchange in own_leave by the thread that made the object. */
+		/* Acquire: partner is the exchange in own_leave by the thread that made the object.
+		 */
 		if (__atomic_compare_exchange_n(word, &seen, PENDING, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE))
 			return 1;
@@ -76,7 +79,8 @@ static void own_abort(void *guard)
 	own_leave(guard, 0);
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------ */
+/* ---- hooks ------------------------------------------------------------------------------------
+ */
 
 static struct guards {
 	int (*acquire)(void *);

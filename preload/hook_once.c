@@ -2,9 +2,10 @@
  * Once routines: pthread_once and call_once. Runs in application threads.
  *
  * The real function gets our trampoline instead of the routine, so that once-end is logged before
- * libc announces that the routine is done; who finds it done logs once-end after the real call. A routine
- * left by cancellation, pthread_exit or an exception logs once-end too, marked as abandoned: libc lets
- * another thread run it anew. (A routine left by longjmp hangs every later caller, with us or without.)
+ * libc announces that the routine is done; who finds it done logs once-end after the real call. A
+ * routine left by cancellation, pthread_exit or an exception logs once-end too, marked as
+ * abandoned: libc lets another thread run it anew. (A routine left by longjmp hangs every later
+ * caller, with us or without.)
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/hook.h"

@@ -1,11 +1,11 @@
 /*
- * Reader-writer locks. Owns the hooks of pthread_rwlock_* and the list of the locks that this thread
- * holds shared; runs in application threads.
+ * Reader-writer locks. Owns the hooks of pthread_rwlock_* and the list of the locks that this
+ * thread holds shared; runs in application threads.
  *
- * A thread may hold one lock shared several times over. As with a recursive mutex, only the outermost
- * acquire and release are events, so the depth is counted per thread: four locks in thread-local
- * storage, any number more in pages that are given back once empty. On unlock glibc decides by the lock's
- * writer field whether a writer or a reader leaves; so do we.
+ * A thread may hold one lock shared several times over. As with a recursive mutex, only the
+ * outermost acquire and release are events, so the depth is counted per thread: four locks in
+ * thread-local storage, any number more in pages that are given back once empty. On unlock glibc
+ * decides by the lock's writer field whether a writer or a reader leaves; so do we.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -177,7 +177,7 @@ AM_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct ti
 }
 
 AM_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
-				       const struct timespec *until)
+					 const struct timespec *until)
 {
 	const bool on = am_on();
 
@@ -220,7 +220,7 @@ AM_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct ti
 }
 
 AM_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
-				       const struct timespec *until)
+					 const struct timespec *until)
 {
 	const bool on = am_on();
 

@@ -4,11 +4,12 @@
  * memory is not touched.
  *
  * post is logged before the real call and take after it, so that in the merged order a semaphore
- * never falls below zero. A wait that fails, times out or is cancelled took nothing and logs nothing.
+ * never falls below zero. A wait that fails, times out or is cancelled took nothing and logs
+ * nothing.
  *
  * A named semaphore opened twice is one object. Which ones are open is kept in a list that only
- * grows, without a lock, so that a fork in the middle does no harm. Other processes may post and take a
- * shared semaphore unseen (doc/limits.md).
+ * grows, without a lock, so that a fork in the middle does no harm. Other processes may post and
+ * take a shared semaphore unseen (doc/limits.md).
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -123,8 +124,8 @@ static struct named *named_of(uintptr_t address)
 			if (fresh == MAP_FAILED)
 				return NULL;
 			/* Release: partner is the load above. */
-			if (__atomic_compare_exchange_n(&p->next, &next, fresh, false, __ATOMIC_RELEASE,
-							__ATOMIC_ACQUIRE))
+			if (__atomic_compare_exchange_n(&p->next, &next, fresh, false,
+							__ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 				next = fresh;
 			else
 				munmap(fresh, sizeof *p);

@@ -4,15 +4,18 @@
  * and the C11 hooks; runs in application threads.
  *
  * libc releases and takes the mutex inside the wait where no hook sees it, so wait stands for the
- * release and wake for the acquire. When the thread is cancelled, libc takes the mutex again before it
- * unwinds and the application's own cleanup handlers run with it held: the wake is then logged while
- * our frame is unwound.
+ * release and wake for the acquire. When the thread is cancelled, libc takes the mutex again before
+ * it unwinds and the application's own cleanup handlers run with it held: the wake is then logged
+ * while our frame is unwound.
  *
- * Not logged: a wait that libc refuses because the mutex is not this thread's. A recursive mutex that
- * is held more than once stays held during the wait: wait and wake then name no mutex (0).
+ * Not logged: a wait that libc refuses, because the mutex is not this thread's or the time or clock
+ * makes no sense. A recursive mutex that is held more than once stays held during the wait: wait
+ * and wake then name no mutex (0).
  */
 #ifndef ATOMMON_PRELOAD_WAITING_H
 #define ATOMMON_PRELOAD_WAITING_H
+
+#include <time.h>
 
 #include "preload/glibc.h"
 #include "preload/log.h"
@@ -43,8 +46,15 @@ static inline void am_wait_leave(struct am_waiting *w)
 #define AM_WAITING(w)                                                                              \
 	struct am_waiting w __attribute__((cleanup(am_wait_leave))) = {.here = AM_HERE}
 
+/* Will libc refuse this time? Then nothing is released. */
+static inline bool am_wait_is_absurd(const struct timespec *until)
+{
+	return until->tv_nsec < 0 || until->tv_nsec >= 1000000000;
+}
+
 /* About to wait: true if that is to be logged, and then it is. */
-static inline bool am_wait_begin(struct am_waiting *w, const void *cond, const pthread_mutex_t *mutex)
+static inline bool am_wait_begin(struct am_waiting *w, const void *cond,
+				 const pthread_mutex_t *mutex)
 {
 	if (am_glibc_mutex_is_checked(mutex) && !am_glibc_mutex_is_mine(mutex))
 		return false;

@@ -5,9 +5,9 @@
  * numbers. Used by the stress tests; header only.
  *
  * What it holds to: no lock held twice, no reader beside a writer, a release by its holder; a wait
- * under its mutex and a wake with the mutex free before it; semaphores never negative; nobody leaves
- * a barrier before it is full, one serial thread each time; once routines run once; the child after
- * its fork, nothing after a thread's end, join after end; regions nest.
+ * under its mutex and a wake with the mutex free before it; semaphores never negative; nobody
+ * leaves a barrier before it is full, one serial thread each time; once routines run once; the
+ * child after its fork, nothing after a thread's end, join after end; regions nest.
  */
 #ifndef ATOMMON_TESTS_LEGAL_H
 #define ATOMMON_TESTS_LEGAL_H
@@ -26,13 +26,13 @@
 struct legal_object {
 	uint64_t key; /* address + 1; 0: empty cell */
 	uint32_t owner, readers;
-	uint64_t count;	       /* semaphore */
-	uint64_t size;	       /* barrier: threads it needs */
+	uint64_t count; /* semaphore */
+	uint64_t size;	/* barrier: threads it needs */
 	uint64_t arrived, left, serials;
-	uint32_t runner;       /* once */
-	uint8_t known;	       /* init was seen: count and size are meaningful */
-	uint8_t done;	       /* once */
-	uint8_t was_held;      /* ever, in this trace */
+	uint32_t runner;  /* once */
+	uint8_t known;	  /* init was seen: count and size are meaningful */
+	uint8_t done;	  /* once */
+	uint8_t was_held; /* ever, in this trace */
 };
 
 struct legal_hold {
@@ -41,7 +41,7 @@ struct legal_hold {
 };
 
 struct legal_thread {
-	uint64_t events;     /* synchronisation, region and access events: what the program counts */
+	uint64_t events; /* synchronisation, region and access events: what the program counts */
 	uint64_t waiting_on; /* condition + 1 between wait and wake */
 	uint64_t at_barrier; /* barrier + 1 between arrive and leave */
 	uint32_t regions;
@@ -68,8 +68,8 @@ static inline bool legal_no(struct legal *l, const struct am_event *e, const cha
 	if (l->illegal)
 		return false;
 	l->illegal = true;
-	const int at = snprintf(l->why, sizeof l->why, "event %" PRIu64 ": T%u %s 0x%" PRIx64 ": ", e->index,
-				e->thread, am_kind_name(e->kind), e->object);
+	const int at = snprintf(l->why, sizeof l->why, "event %" PRIu64 ": T%u %s 0x%" PRIx64 ": ",
+				e->index, e->thread, am_kind_name(e->kind), e->object);
 	va_start(ap, fmt);
 	vsnprintf(l->why + at, sizeof l->why - (size_t)at, fmt, ap);
 	va_end(ap);
@@ -134,7 +134,8 @@ static inline uint32_t *legal_hold_of(struct legal_thread *t, uint64_t object)
 	return &t->hold[t->n_holds++].depth;
 }
 
-static inline bool legal_acquire(struct legal *l, const struct am_event *e, uint64_t lock, bool shared)
+static inline bool legal_acquire(struct legal *l, const struct am_event *e, uint64_t lock,
+				 bool shared)
 {
 	struct legal_object *o = legal_find(l, lock);
 
@@ -155,7 +156,8 @@ static inline bool legal_acquire(struct legal *l, const struct am_event *e, uint
 	return true;
 }
 
-static inline bool legal_release(struct legal *l, const struct am_event *e, uint64_t lock, bool shared)
+static inline bool legal_release(struct legal *l, const struct am_event *e, uint64_t lock,
+				 bool shared)
 {
 	struct legal_object *o = legal_find(l, lock);
 
@@ -171,8 +173,8 @@ static inline bool legal_release(struct legal *l, const struct am_event *e, uint
 		--*depth;
 		o->readers--;
 	} else if (o->owner != e->thread) {
-		return legal_no(l, e, "lock 0x%" PRIx64 " is not held by this thread (owner %d)", lock,
-				(int)o->owner);
+		return legal_no(l, e, "lock 0x%" PRIx64 " is not held by this thread (owner %d)",
+				lock, (int)o->owner);
 	} else {
 		o->owner = LEGAL_NOBODY;
 	}
@@ -198,8 +200,8 @@ static inline bool legal_barrier(struct legal *l, const struct am_event *e)
 	if (!o->known)
 		return true;
 	if (o->left >= o->arrived / o->size * o->size)
-		return legal_no(l, e, "left before the barrier was full: %" PRIu64 " of %" PRIu64, o->arrived,
-				o->size);
+		return legal_no(l, e, "left before the barrier was full: %" PRIu64 " of %" PRIu64,
+				o->arrived, o->size);
 	o->left++;
 	o->serials += e->mode & 1;
 	if (o->serials > o->arrived / o->size)
@@ -259,7 +261,8 @@ static inline bool legal_life(struct legal *l, const struct am_event *e)
 
 static inline bool legal_counted(unsigned kind)
 {
-	return (kind >= AM_THREAD_BEGIN && kind <= AM_UPDATE) || kind == AM_INIT || kind == AM_DESTROY;
+	return (kind >= AM_THREAD_BEGIN && kind <= AM_UPDATE) || kind == AM_INIT ||
+	       kind == AM_DESTROY;
 }
 
 static inline bool legal_init(struct legal *l, const struct am_event *e)

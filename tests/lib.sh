@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Sourced by test scripts: TAP output, a scratch directory, the preload in the child only.
 set -u
 B=${ATOMMON_BUILD:?run this through scripts/run-tests, or set ATOMMON_BUILD}

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # The rules of the tree: who includes what, SPDX lines, shell scripts that shellcheck accepts.
 . "$(dirname "$0")/../lib.sh"
 

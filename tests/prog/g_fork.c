@@ -1,6 +1,7 @@
 /*
- * Processes: g_fork thread|lock|bomb|vfork|spawn|exec|closefds|daemon [N]. Children go on locking and creating
- * threads; every exit status is collected, so the output does not depend on the schedule.
+ * Processes: g_fork thread|lock|bomb|vfork|spawn|exec|closefds|daemon [N]. Children go on locking
+ * and creating threads; every exit status is collected, so the output does not depend on the
+ * schedule.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>

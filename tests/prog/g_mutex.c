@@ -113,7 +113,8 @@ static void process_shared(void)
 	pthread_mutexattr_t a;
 	int pipes[2];
 	char c;
-	pthread_mutex_t *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutex_t *m =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	printf("-- process shared\n");
 	fflush(stdout);

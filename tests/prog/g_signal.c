@@ -43,8 +43,7 @@ static void on_tick(int sig)
 static void *locker(void *n)
 {
 	for (long i = 0; handled < (long)n; i++) {
-		ATOMMON_REGION("work")
-		{
+		ATOMMON_REGION ("work") {
 			pthread_mutex_lock(&mine);
 			inside++;
 			pthread_mutex_lock(&other);

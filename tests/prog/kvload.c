@@ -1,7 +1,7 @@
 /*
  * A load generator for memcached's text protocol on the loopback: kvload PORT CONNECTIONS REQUESTS.
- * One request in ten stores, the others fetch what was stored; every answer is checked. Prints the number
- * of answers, hits and a sum over all values, which depend on nothing but the arguments.
+ * One request in ten stores, the others fetch what was stored; every answer is checked. Prints the
+ * number of answers, hits and a sum over all values, which depend on nothing but the arguments.
  */
 /* SPDX-License-Identifier: MIT */
 #include <arpa/inet.h>
@@ -75,9 +75,11 @@ static void *client(void *arg)
 			const long key = c->id * 1000 + i / 10 % KEYS;
 			if (i % 10 == 0)
 				at += (size_t)snprintf(batch + at, sizeof batch - at,
-						       "set k%ld 0 0 8\r\nv%07ld\r\n", key, i % 9999999);
+						       "set k%ld 0 0 8\r\nv%07ld\r\n", key,
+						       i % 9999999);
 			else
-				at += (size_t)snprintf(batch + at, sizeof batch - at, "get k%ld\r\n", key);
+				at += (size_t)snprintf(batch + at, sizeof batch - at,
+						       "get k%ld\r\n", key);
 		}
 		if (exchange(in, out, c, batch))
 			break;

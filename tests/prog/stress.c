@@ -100,8 +100,7 @@ static void nested_mutexes(void)
 {
 	const uint32_t a = any(N_MUTEX - 1), b = a + 1 + any(N_MUTEX - 1 - a);
 
-	ATOMMON_REGION("nested")
-	{
+	ATOMMON_REGION ("nested") {
 		did(1);
 		must(pthread_mutex_lock(&mutex[a]));
 		did(1);

@@ -1,7 +1,7 @@
 /*
  * Judge of the runtime: runs tests/prog/stress under the preload and asks whether its trace is a
- * legal run that holds every event the program counted; also pinned to one core, with 64 threads, and
- * killed at random moments. A tool of the tests; never inside the program under test.
+ * legal run that holds every event the program counted; also pinned to one core, with 64 threads,
+ * and killed at random moments. A tool of the tests; never inside the program under test.
  *
  * usage: stress                              the reduced set, as TAP
  *        stress run THREADS OPERATIONS SEED  one whole run (pin: prefix with taskset)
@@ -50,7 +50,8 @@ static void tap(bool good, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* Read a trace through the judge. False, with the reason in l->why, if it does not open or is illegal. */
+/* Read a trace through the judge. False, with the reason in l->why, if it does not open or is
+ * illegal. */
 static bool judge(const char *trace, bool is_strict, struct legal *l, struct am_source_info *info)
 {
 	char why[AM_SOURCE_ERROR_MAX];
@@ -73,14 +74,15 @@ static bool judge(const char *trace, bool is_strict, struct legal *l, struct am_
 	return r == 0 && !l->illegal;
 }
 
-/* ---- running the program ---------------------------------------------------------------------- */
+/* ---- running the program ----------------------------------------------------------------------
+ */
 
 struct plan {
 	unsigned threads;
 	uint64_t operations, seed;
 	bool is_pinned;
-	const char *buffer;    /* ATOMMON_BUFFER */
-	uint64_t kill_at;      /* SIGKILL once so many events were counted; UINT64_MAX: never */
+	const char *buffer; /* ATOMMON_BUFFER */
+	uint64_t kill_at;   /* SIGKILL once so many events were counted; UINT64_MAX: never */
 };
 
 static struct stress_shm *map_counts(const char *path)
@@ -164,7 +166,8 @@ static bool counts_agree(struct legal *l, const struct stress_shm *shm, bool was
 		if (held >= count && held <= most)
 			continue;
 		snprintf(l->why, sizeof l->why,
-			 "T%u counted %" PRIu64 " events, the trace holds %" PRIu64, i, count, held);
+			 "T%u counted %" PRIu64 " events, the trace holds %" PRIu64, i, count,
+			 held);
 		return false;
 	}
 	return true;
@@ -199,15 +202,15 @@ static bool one(const struct plan *p, const char *name, uint64_t *events, uint64
 		good = good && (never_began || counts_agree(&l, shm, was_killed));
 		good = good && (was_killed || legal_finish(&l));
 		if (good && (l.lost || (!was_killed && info.holes))) {
-			snprintf(l.why, sizeof l.why, "%" PRIu64 " events lost, %" PRIu64 " holes", l.lost,
-				 info.holes);
+			snprintf(l.why, sizeof l.why, "%" PRIu64 " events lost, %" PRIu64 " holes",
+				 l.lost, info.holes);
 			good = false;
 		}
 		if (never_began && !good)
 			good = true; /* killed before main: there was no event to keep */
 		if (!good)
-			tap(false, "%s: %s (seed %" PRIu64 ", killed at %" PRIu64 ", kept in %s)", name, l.why,
-			    p->seed, p->kill_at, dir);
+			tap(false, "%s: %s (seed %" PRIu64 ", killed at %" PRIu64 ", kept in %s)",
+			    name, l.why, p->seed, p->kill_at, dir);
 		*events += l.events;
 		*holes += info.holes;
 		legal_free(&l);
@@ -233,13 +236,17 @@ static bool killed_runs(unsigned runs, unsigned threads, uint64_t most)
 	uint64_t events = 0, holes = 0;
 
 	for (unsigned i = 0; i < runs; i++) {
-		const struct plan p = {threads, 1u << 30, any(1u << 30) + 1, any(4) == 0,
-				       any(3) ? "64K" : NULL, any(most)};
+		const struct plan p = {
+			threads,  1u << 30, any(1u << 30) + 1, any(4) == 0, any(3) ? "64K" : NULL,
+			any(most)};
 		if (!one(&p, "killed", &events, &holes))
 			return false;
 	}
-	tap(true, "killed %u times with %u threads: every trace opens, is legal and holds all that was logged "
-	    "(%" PRIu64 " events, %" PRIu64 " records in progress)", runs, threads, events, holes);
+	tap(true,
+	    "killed %u times with %u threads: every trace opens, is legal and holds all that was "
+	    "logged "
+	    "(%" PRIu64 " events, %" PRIu64 " records in progress)",
+	    runs, threads, events, holes);
 	return true;
 }
 
@@ -251,8 +258,8 @@ static int judge_files(char **files, int n)
 		struct am_source_info info = {0};
 		struct legal l;
 		const bool good = judge(files[i], false, &l, &info);
-		printf("%s: %" PRIu64 " events, %s%s%s\n", files[i], l.events, good ? "legal" : "NOT LEGAL",
-		       good ? "" : ": ", good ? "" : l.why);
+		printf("%s: %" PRIu64 " events, %s%s%s\n", files[i], l.events,
+		       good ? "legal" : "NOT LEGAL", good ? "" : ": ", good ? "" : l.why);
 		bad += !good;
 		legal_free(&l);
 	}
@@ -275,17 +282,19 @@ int main(int argc, char **argv)
 		fprintf(stderr, "stress: set ATOMMON_BUILD to the build directory\n");
 		return 2;
 	}
-	const uint64_t seed = number_from("STRESS_SEED", (uint64_t)time(NULL) ^ (uint64_t)getpid() << 20);
+	const uint64_t seed =
+		number_from("STRESS_SEED", (uint64_t)time(NULL) ^ (uint64_t)getpid() << 20);
 	random_state = seed | 1;
 	printf("# seed %" PRIu64 " (STRESS_SEED repeats the choices)\n", seed);
-	snprintf(dir, sizeof dir, "%s/atommon-stress.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(dir, sizeof dir, "%s/atommon-stress.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir)) {
 		perror("stress: mkdtemp");
 		return 2;
 	}
 	if (argc > 4 && !strcmp(argv[1], "run")) {
-		whole_run((unsigned)atoi(argv[2]), strtoull(argv[3], NULL, 0), strtoull(argv[4], NULL, 0), false,
-			  NULL, "run");
+		whole_run((unsigned)atoi(argv[2]), strtoull(argv[3], NULL, 0),
+			  strtoull(argv[4], NULL, 0), false, NULL, "run");
 	} else if (argc > 4 && !strcmp(argv[1], "kill")) {
 		random_state = strtoull(argv[4], NULL, 0) | 1;
 		killed_runs((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), 400000);

@@ -21,10 +21,18 @@ static bool feed(const struct am_event *e, size_t n, char *why)
 	return good;
 }
 
-#define E(t, k, o, ...) {.thread = t, .kind = AM_##k, .object = o, __VA_ARGS__}
+#define E(t, k, o, ...)                                                                            \
+	{                                                                                          \
+		.thread = t, .kind = AM_##k, .object = o, __VA_ARGS__                              \
+	}
 #define TWO E(0, THREAD_BEGIN, 0), E(0, FORK, 1), E(1, THREAD_BEGIN, 1)
-#define STREAM(...) (const struct am_event[]){__VA_ARGS__}
-#define FEED(...) feed(STREAM(__VA_ARGS__), sizeof(STREAM(__VA_ARGS__)) / sizeof(struct am_event), NULL)
+#define STREAM(...)                                                                                \
+	(const struct am_event[])                                                                  \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define FEED(...)                                                                                  \
+	feed(STREAM(__VA_ARGS__), sizeof(STREAM(__VA_ARGS__)) / sizeof(struct am_event), NULL)
 #define LEGAL(...) cr_assert(FEED(__VA_ARGS__))
 #define ILLEGAL(...) cr_assert_not(FEED(__VA_ARGS__))
 
@@ -39,8 +47,9 @@ Test(legal, a_mutex_has_one_holder)
 
 Test(legal, readers_share_and_writers_do_not)
 {
-	LEGAL(TWO, E(0, ACQUIRE, 8, .mode = 1), E(1, ACQUIRE, 8, .mode = 1), E(0, RELEASE, 8, .mode = 1),
-	      E(1, RELEASE, 8, .mode = 1), E(1, ACQUIRE, 8), E(1, RELEASE, 8));
+	LEGAL(TWO, E(0, ACQUIRE, 8, .mode = 1), E(1, ACQUIRE, 8, .mode = 1),
+	      E(0, RELEASE, 8, .mode = 1), E(1, RELEASE, 8, .mode = 1), E(1, ACQUIRE, 8),
+	      E(1, RELEASE, 8));
 	ILLEGAL(TWO, E(0, ACQUIRE, 8, .mode = 1), E(1, ACQUIRE, 8));
 	ILLEGAL(TWO, E(0, ACQUIRE, 8), E(1, ACQUIRE, 8, .mode = 1));
 	ILLEGAL(TWO, E(0, ACQUIRE, 8, .mode = 1), E(1, RELEASE, 8, .mode = 1));
@@ -67,8 +76,9 @@ Test(legal, a_semaphore_never_falls_below_zero)
 Test(legal, nobody_leaves_a_barrier_before_it_is_full)
 {
 	const struct am_event init = E(0, INIT, 8, .mode = AM_OBJ_BARRIER, .aux = 2);
-	LEGAL(TWO, init, E(0, ARRIVE, 8), E(1, ARRIVE, 8), E(1, LEAVE, 8, .mode = 1), E(1, ARRIVE, 8),
-	      E(0, LEAVE, 8), E(0, ARRIVE, 8), E(0, LEAVE, 8), E(1, LEAVE, 8, .mode = 1));
+	LEGAL(TWO, init, E(0, ARRIVE, 8), E(1, ARRIVE, 8), E(1, LEAVE, 8, .mode = 1),
+	      E(1, ARRIVE, 8), E(0, LEAVE, 8), E(0, ARRIVE, 8), E(0, LEAVE, 8),
+	      E(1, LEAVE, 8, .mode = 1));
 	ILLEGAL(TWO, init, E(0, ARRIVE, 8), E(0, LEAVE, 8));
 	ILLEGAL(TWO, init, E(0, ARRIVE, 8), E(1, ARRIVE, 8), E(1, LEAVE, 8, .mode = 1),
 		E(0, LEAVE, 8, .mode = 1));
@@ -79,8 +89,8 @@ Test(legal, nobody_leaves_a_barrier_before_it_is_full)
 Test(legal, a_once_routine_runs_once_unless_it_was_abandoned)
 {
 	LEGAL(TWO, E(0, ONCE_BEGIN, 8), E(0, ONCE_END, 8), E(1, ONCE_END, 8));
-	LEGAL(TWO, E(0, ONCE_BEGIN, 8), E(0, ONCE_END, 8, .mode = AM_ONCE_ABANDONED), E(1, ONCE_BEGIN, 8),
-	      E(1, ONCE_END, 8));
+	LEGAL(TWO, E(0, ONCE_BEGIN, 8), E(0, ONCE_END, 8, .mode = AM_ONCE_ABANDONED),
+	      E(1, ONCE_BEGIN, 8), E(1, ONCE_END, 8));
 	ILLEGAL(TWO, E(0, ONCE_BEGIN, 8), E(0, ONCE_END, 8), E(1, ONCE_BEGIN, 8));
 	ILLEGAL(TWO, E(0, ONCE_BEGIN, 8), E(1, ONCE_END, 8));
 }

@@ -1,6 +1,7 @@
 /*
- * Uses locks before our constructor and after our destructor could have run: from the .preinit_array of the
- * program, from constructors of any priority, from atexit handlers and destructors.
+ * Uses locks before our constructor and after our destructor could have run: from the
+ * .preinit_array of the program, from constructors of any priority, from atexit handlers and
+ * destructors.
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Loads libraries and calls into them: loader [-b] [-n TIMES] LIBRARY FUNCTION. -b: RTLD_DEEPBIND. A library
- * without a slash is found by this program's own search path, or not at all.
+ * Loads libraries and calls into them: loader [-b] [-n TIMES] LIBRARY FUNCTION. -b: RTLD_DEEPBIND.
+ * A library without a slash is found by this program's own search path, or not at all.
  */
 /* SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
