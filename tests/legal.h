@@ -244,7 +244,7 @@ static inline bool legal_life(struct legal *l, const struct am_event *e)
 	case AM_THREAD_BEGIN:
 		if (e->object != e->thread)
 			return legal_no(l, e, "begins another thread");
-		if (t->begun || (!t->forked && e->thread != 0))
+		if (t->begun || (!t->forked && e->thread != 0 && l->is_strict))
 			return legal_no(l, e, "begins %s", t->begun ? "twice" : "before its fork");
 		t->begun = 1;
 		return true;
@@ -297,6 +297,9 @@ static inline bool legal_event(struct legal *l, const struct am_event *e)
 	/* The last round of destructors and exit handlers may come after it. */
 	if (t->ended && (l->is_strict || t->joined))
 		return legal_no(l, e, "after the thread's end");
+	/* A library may make threads behind our back; they show up with their first event. */
+	if (!t->begun && !t->forked && !l->is_strict)
+		t->begun = e->kind != AM_THREAD_BEGIN;
 	if (!t->begun && e->thread != 0 && e->kind != AM_THREAD_BEGIN)
 		return legal_no(l, e, "before the thread's begin");
 	if (t->waiting_on && e->kind != AM_WAKE && !(e->flags & AM_NESTED) && l->is_strict)
