@@ -43,6 +43,7 @@ static const char usage[] =
 	"output\n"
 	"  --json, --sarif   instead of text\n"
 	"  --stats           what each stage settled\n"
+	"  --three           put every three-access candidate to the solver, for --stats\n"
 	"  --all             name proved regions too\n"
 	"  --witness-dir DIR one schedule file per prediction\n"
 	"  --smt2-dir DIR    one SMT-LIB file per solver query\n"
@@ -65,6 +66,7 @@ enum {
 	OPT_JSON,
 	OPT_SARIF,
 	OPT_STATS,
+	OPT_THREE,
 	OPT_ALL,
 	OPT_WITNESS,
 	OPT_SMT2,
@@ -88,6 +90,7 @@ static const struct option long_options[] = {
 	{"json", no_argument, NULL, OPT_JSON},
 	{"sarif", no_argument, NULL, OPT_SARIF},
 	{"stats", no_argument, NULL, OPT_STATS},
+	{"three", no_argument, NULL, OPT_THREE},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"witness-dir", required_argument, NULL, OPT_WITNESS},
 	{"smt2-dir", required_argument, NULL, OPT_SMT2},
@@ -101,7 +104,7 @@ struct job {
 	const char *path, *atomic, *region, *output, *witness_dir;
 	const char *suppressions[64];
 	unsigned n_suppressions;
-	bool is_auto, stats, all;
+	bool is_auto, stats, three, all;
 	enum am_report_format format;
 	struct am_predict_options options;
 	uint32_t jobs, shard, shards;
@@ -213,6 +216,7 @@ static int parse(struct job *j, int argc, char **argv)
 		case OPT_JSON: j->format = AM_REPORT_JSON; break;
 		case OPT_SARIF: j->format = AM_REPORT_SARIF; break;
 		case OPT_STATS: j->stats = true; break;
+		case OPT_THREE: j->stats = j->three = true; break;
 		case OPT_ALL: j->all = true; break;
 		case OPT_WITNESS: j->witness_dir = optarg; break;
 		case OPT_SMT2: j->options.smt2_dir = optarg; break;
@@ -440,7 +444,7 @@ static void print_stats(struct job *j, FILE *out, double seconds)
 	struct am_predict_counts c;
 	uint64_t steps = 0, rounds = 0, interleavings = 0, segments = 0, events = 0;
 
-	am_predict_triplets(j->predict, 20000000, &c);
+	am_predict_triplets(j->predict, 20000000, j->three, &c);
 	for (uint32_t i = 0; i < j->loaded.run.region.n; i++) {
 		const struct am_region_result *r = &j->results[i];
 		steps += r->steps;
@@ -453,6 +457,9 @@ static void print_stats(struct job *j, FILE *out, double seconds)
 		c.shared_cells);
 	fprintf(out, "  three-access candidates %lu, after must-happen-before %lu, after nested locks %lu\n",
 		c.candidates, c.after_order, c.after_locks);
+	if (j->three)
+		fprintf(out, "  of these feasible %lu, infeasible %lu, undecided %lu; solver's events %lu\n",
+			c.feasible, c.infeasible, c.undecided, c.program_events);
 	fprintf(out, "  proved: no shared accesses %lu, must-happen-before %lu, locks %lu, static check %lu, "
 		     "search %lu, solver %lu\n",
 		j->how[AM_HOW_EMPTY], j->how[AM_HOW_ORDER], j->how[AM_HOW_LOCKS], j->how[AM_HOW_STATIC],

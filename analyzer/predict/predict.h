@@ -72,11 +72,17 @@ void am_region_result_free(struct am_region_result *result);
 
 struct am_predict_counts {
 	uint64_t events, threads, cells, shared_cells, regions;
-	uint64_t candidates, after_order, after_locks; /* three-access triplets; am_predict_triplets */
+	uint64_t candidates, after_order, after_locks; /* three-access triplets */
+	uint64_t feasible, infeasible, undecided;      /* of after_order, if asked */
+	uint64_t program_events;		       /* events the solver saw */
 };
-/* Counts three-access candidates of all regions: all, those that must-happen-before leaves, and those
- * that nested locks leave too ("without data"). Quadratic in the worst case: `limit` caps the work. */
-void am_predict_triplets(struct am_predict *p, uint64_t limit, struct am_predict_counts *counts);
+/*
+ * Counts three-access candidates of all regions (Wang et al. §3): all, those that must-happen-before
+ * leaves, and those that nested locks leave too ("without data"). With `asks`, each that is left is
+ * put to the solver under the model. Quadratic in the worst case: `limit` caps the work.
+ */
+void am_predict_triplets(struct am_predict *p, uint64_t limit, bool asks,
+			 struct am_predict_counts *counts);
 
 const char *am_outcome_name(enum am_outcome outcome);
 const char *am_how_name(enum am_how how);

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FIXED 1
+#include "log.h"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FIX 0
+#include "bank.h"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FIX 1
+#include "bank.h"

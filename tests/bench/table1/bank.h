@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bank of Table 1 (Wang et al. 2010, §6), our own: N tellers move money between two accounts.
+ * Each teller's transfer is meant to be atomic, but reads and writes each balance in critical sections
+ * of their own, with nested locks. FIX: how many of the two accounts are guarded by a busy flag and a
+ * condition variable as well: 0 (av, every candidate real), 1 (sav, half of them), 2 (nav, none).
+ *
+ * Tellers start one after the other, by time alone, so that the recorded run is serial without any
+ * synchronisation that would order it.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "atommon.h"
+
+#define MAX_TELLERS 16
+
+struct account {
+	pthread_mutex_t lock;
+	pthread_cond_t idle;
+	int busy;
+	int balance;
+	int is_guarded;
+};
+
+static struct account checking = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 1000, FIX >= 1};
+static struct account savings = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 1000, FIX >= 2};
+static pthread_mutex_t bank = PTHREAD_MUTEX_INITIALIZER;
+static int served;
+
+static void enter(struct account *a)
+{
+	if (!a->is_guarded)
+		return;
+	pthread_mutex_lock(&a->lock);
+	while (a->busy)
+		pthread_cond_wait(&a->idle, &a->lock);
+	a->busy = 1;
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void leave(struct account *a)
+{
+	if (!a->is_guarded)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->busy = 0;
+	pthread_cond_signal(&a->idle);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static int get(struct account *a)
+{
+	pthread_mutex_lock(&bank);
+	pthread_mutex_lock(&a->lock);
+	const int balance = a->balance;
+	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&bank);
+	return balance;
+}
+
+static void put(struct account *a, int balance)
+{
+	pthread_mutex_lock(&bank);
+	pthread_mutex_lock(&a->lock);
+	a->balance = balance;
+	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&bank);
+}
+
+static void transfer(int amount)
+{
+	enter(&checking);
+	enter(&savings);
+	atommon_begin("transfer");
+	const int from = get(&checking);
+	if (from >= amount) {
+		put(&checking, from - amount);
+		const int to = get(&savings);
+		put(&savings, to + amount);
+	}
+	atommon_end();
+	leave(&savings);
+	leave(&checking);
+}
+
+static void *teller(void *arg)
+{
+	const int id = (int)(long)arg;
+
+	usleep((useconds_t)(20000 * id));
+	transfer(10 + id);
+	pthread_mutex_lock(&bank);
+	served++;
+	pthread_mutex_unlock(&bank);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[MAX_TELLERS];
+	const int tellers = argc > 1 ? atoi(argv[1]) : 2;
+
+	if (tellers < 1 || tellers > MAX_TELLERS)
+		return 2;
+	for (long i = 0; i < tellers; i++)
+		pthread_create(&thread[i], NULL, teller, (void *)i);
+	for (int i = 0; i < tellers; i++)
+		pthread_join(thread[i], NULL);
+	printf("%d + %d after %d transfers\n", checking.balance, savings.balance, served);
+	return checking.balance + savings.balance != 2000;
+}
