@@ -184,6 +184,12 @@ bench: ## compare costs, print ratios (scripts/setup --bench first installs peer
 	@$(MAKE) --no-print-directory O='$(O)' tests
 	@scripts/bench '$(O)'
 
+bench-table1: all ## rerun Table 1 of Wang et al. on our own programs
+	@tests/bench/table1.sh '$(O)'
+
+bench-table2: all ## rerun Table I of Sinha et al. on our own programs
+	@tests/bench/table2.sh '$(O)'
+
 soak: ## long stress of the runtime, SIGKILL included
 	@$(MAKE) --no-print-directory O='$(O)' tests
 	@scripts/soak '$(O)'
@@ -206,6 +212,6 @@ help: ## this list
 	@echo "  variables: V=1 full commands; DEBUG=1 no optimisation, asserts; O=DIR build there;"
 	@echo "             SAN=address|undefined|thread; prefix=DIR; DESTDIR=DIR"
 
-.PHONY: all lib tools instrument progs tests setup test demo bench soak fuzz clean help install uninstall
+.PHONY: bench-table1 bench-table2 all lib tools instrument progs tests setup test demo bench soak fuzz clean help install uninstall
 .SECONDARY:
 -include $(shell [ -d '$(O)/obj' ] && find '$(O)/obj' -name '*.d')

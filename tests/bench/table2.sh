@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Table I of Sinha et al. on our own programs in the manner of theirs: access-level traces, every
+# critical section a region, model avp. usage: table2.sh BUILD_DIR
+set -eu
+B=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+PATH=$B/bin:$PATH
+budget=${BUDGET:-500} # thousands of steps per region: about 10 s of plain search
+
+num() { sed -n "s/.*$2 \([0-9.]*\).*/\1/p" <<<"$1" | head -1; }
+
+row() { # row NAME EVENTS SCENARIO OPTIONS...
+	local name=$1 events=$2 scenario=$3 out begin end size statics
+	shift 3
+	begin=$(date +%s.%N)
+	out=$(timeout "${LIMIT:-600}" atommon-predict --model avp --atomic "$atomic" --stats --budget "$budget" "$@" "$T/$name.atm" 2>&1 || true)
+	end=$(date +%s.%N)
+	if ! grep -q 'segments' <<<"$out"; then
+		printf '%-11s %6s  %-22s  stopped after %s s\n' "$name" "$events" "$scenario" "${LIMIT:-600}"
+		return
+	fi
+	size=$(num "$out" 'events in each')
+	statics=$(sed -n 's/.*proved: no shared accesses \([0-9]*\), must-happen-before \([0-9]*\), locks \([0-9]*\), static check \([0-9]*\).*/\1 \2 \3 \4/p' <<<"$out" |
+		awk '{ print $1 + $2 + $3 + $4 }')
+	printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8.2f\n' "$name" "$events" "$scenario" \
+		"$(sed -n 's/^atommon-predict: \([0-9]*\) regions.*/\1/p' <<<"$out")" "$size" "$statics" \
+		"$(sed -n 's/.*break[^,]*, \([0-9]*\) proved.*/\1/p' <<<"$out")" \
+		"$(sed -n 's/.*: \([0-9]*\) predicted.*/\1/p' <<<"$out")" \
+		"$(sed -n 's/.*proved, \([0-9]*\) undecided.*/\1/p' <<<"$out")" \
+		"$(num "$out" 'interleavings')" "$(awk "BEGIN { print $end - $begin }")"
+}
+
+printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8s\n' program events scenario regions segment \
+	static proved broken undec. interleav. seconds
+for spec in conpool:sections:3:2 barrier:sections:9 account:sections:10 philo:sections synchbench:sections:15:10 \
+	daisy:marked:2 elevator:sections:3 tsp:sections:3; do
+	IFS=: read -r name atomic a1 a2 <<<"$spec:::"
+	atommon-cc -O1 -g -D_GNU_SOURCE -I"$here/../../include" -o "$T/$name" "$here/table2/$name.c" -pthread
+	LD_PRELOAD=$B/lib/libatommon.so ATOMMON_MODE=record ATOMMON_TRACE=$T/$name.atm \
+		"$T/$name" ${a1:+"$a1"} ${a2:+"$a2"} >/dev/null
+	events=$(atommon-dump --stats "$T/$name.atm" | sed -n 's/^ *events \([0-9]*\).*/\1/p' | head -1)
+	row "$name" "$events" "no TAS" --no-segments --no-static --engine dpor
+	row "$name" "$events" "TAS" --no-static --engine dpor
+	row "$name" "$events" "TAS, static, 5 switches" --engine dpor --context-bound 5
+	row "$name" "$events" "TAS, static" --engine dpor
+	row "$name" "$events" "TAS, static, solver" --engine auto
+done
