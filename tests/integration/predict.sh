@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+# atommon-predict as a user calls it: verdicts, exit status, formats, jobs, shards, bad input.
+. "$(dirname "$0")/../lib.sh"
+
+# A serial run of a lost update between T1's region and T2's write under the same lock.
+cat >lost.std <<'EOF'
+T0|fork(T1)|1
+T0|fork(T2)|2
+T1|begin(withdraw)|10
+T1|acq(L)|11
+T1|r(balance)|12
+T1|rel(L)|13
+T1|acq(L)|14
+T1|w(balance)|15
+T1|rel(L)|16
+T1|end(withdraw)|17
+T2|acq(L)|24
+T2|w(balance)|25
+T2|rel(L)|26
+T0|join(T1)|3
+T0|join(T2)|4
+EOF
+# The same with one section.
+grep -v '|1[34]$' lost.std >fixed.std
+# Ordered by join: nothing can move.
+cat >joined.std <<'EOF'
+T0|fork(T1)|1
+T1|w(x)|2
+T0|join(T1)|3
+T0|begin(m)|4
+T0|r(x)|5
+T0|w(x)|6
+T0|end(m)|7
+EOF
+# Already broken in the recorded run.
+cat >observed.std <<'EOF'
+T1|begin(m)|1
+T1|r(x)|2
+T2|w(x)|3
+T1|w(x)|4
+T1|end(m)|5
+EOF
+
+for engine in auto smt dpor enumerate; do
+	atommon-predict --engine $engine lost.std >out 2>&1
+	same "a lost update in a serial run is predicted ($engine)" 1 $?
+	check "the report says predicted, not observed ($engine)" grep -q 'predicted (model avp)' out
+	atommon-predict --engine $engine fixed.std >out 2>&1
+	same "its fixed version is proved ($engine)" 0 $?
+done
+atommon-predict --stats fixed.std >out 2>&1
+check "the proof is by locks" grep -q 'locks 1,' out
+atommon-predict --stats joined.std >out 2>&1
+same "what join orders is proved" 0 $?
+check "by must-happen-before" grep -q 'must-happen-before 1,' out
+atommon-predict observed.std >out 2>&1
+same "what was observed is not predicted again" 0 $?
+check "and is said to be observed" grep -q 'broken in the recorded run already' out
+
+atommon-predict --model sync --engine dpor --context-bound 0 lost.std >out 2>&1
+same "a context bound that cuts the schedule off leaves it undecided" 3 $?
+atommon-predict --region 'deposit*' lost.std >out 2>&1
+same "a region filter asks only for those" 0 $?
+
+atommon-predict --json lost.std >out.json 2>err
+check "json lines parse and say predicted" python3 -c '
+import json
+v = [json.loads(l) for l in open("out.json")]
+assert any(x.get("status") == "predicted" for x in v), v'
+atommon-predict --sarif -o out.sarif lost.std 2>err
+check "sarif parses" python3 -c '
+import json
+d = json.load(open("out.sarif"))
+assert d["version"] == "2.1.0" and d["runs"][0]["results"], d'
+
+atommon-predict --witness-dir w lost.std >out 2>&1
+check "a schedule file is written" grep -q '^step ' w/AV-*.schedule
+id=$(sed -n 's/^id //p' w/AV-*.schedule)
+echo "id:$id  known" >supp
+atommon-predict --suppressions supp lost.std >out 2>&1
+same "a suppressed prediction does not count" 0 $?
+
+# Many regions, one planted violation: results do not depend on jobs and shards.
+python3 - >many.std <<'EOF'
+import random
+random.seed(7)
+for t in range(1, 5):
+    print(f"T0|fork(T{t})|1")
+for i in range(600):
+    t, v = random.randint(1, 4), random.randint(0, 7)
+    print(f"T{t}|begin(r{v})|10")
+    print(f"T{t}|acq(L{v})|11")
+    for k in range(3):
+        print(f"T{t}|{random.choice('rw')}(x{v})|{12 + k}")
+    print(f"T{t}|rel(L{v})|19")
+    if i == 300:
+        print(f"T{t}|acq(L{v})|20\nT{t}|w(x{v})|21\nT{t}|rel(L{v})|22")
+    print(f"T{t}|end(r{v})|23")
+EOF
+atommon-predict --max-segment 200 --jobs 1 many.std >one 2>&1
+same "one planted violation among 600 regions is predicted" 1 $?
+atommon-predict --max-segment 200 --jobs 3 many.std >three 2>&1
+same "the same output with three jobs" "$(cat one)" "$(cat three)"
+for i in 0 1 2; do atommon-predict --max-segment 200 --shard $i/3 --json many.std 2>/dev/null; done | sort >shards
+atommon-predict --max-segment 200 --json many.std 2>/dev/null | sort >whole
+check "shards add up to the whole" cmp shards whole
+
+# Lost events: nothing is predicted across the hole.
+atommon-dump --text lost.std | awk '/ begin / { print n + 0 " T0 lost - full count=5 @0" } { print; n = $1 }' >holed.txt
+atommon-predict holed.txt >out 2>&1
+same "a region behind a hole is undecided" 3 $?
+check "and the hole is named" grep -q 'behind a hole of 5 lost events' out
+
+for bad in "--model nonsense" "--shard 3/3" "--jobs 0" "--engine x" "--budget -1" "--no-such-option"; do
+	# shellcheck disable=SC2086
+	atommon-predict $bad lost.std >out 2>&1
+	same "bad usage '$bad' is status 2" 2 $?
+done
+atommon-predict >out 2>&1
+same "no trace is status 2" 2 $?
+atommon-predict /nonexistent.atm >out 2>&1
+same "a missing file is status 2" 2 $?
+check "and is named" grep -q nonexistent out
+head -c 3000 /dev/urandom >junk.atm
+atommon-predict junk.atm >out 2>&1
+same "junk is status 2" 2 $?
+: >empty.std
+atommon-predict empty.std >out 2>&1
+st=$?
+[ $st -eq 0 ] || [ $st -eq 2 ]
+same "an empty file is no crash" 0 $?
+if [ -w /dev/full ]; then
+	atommon-predict lost.std >/dev/full 2>err
+	same "a full disk is said" 2 $?
+fi
+finish
