@@ -40,6 +40,8 @@ void am_checker_stats(const struct am_checker *c, struct am_checker_stats *stats
 	*stats = c->stats;
 	stats->nodes_live = c->n_open;
 	stats->entities_live = c->n_entities;
+	if (c->n_entities > stats->entities_peak)
+		stats->entities_peak = c->n_entities;
 	stats->bytes_peak = c->mem->peak;
 }
 
@@ -72,102 +74,15 @@ static void region_end(struct am_checker *c, uint32_t slot)
 		am_region_close(c, slot);
 }
 
-static inline void now_init(const struct am_checker *c, struct am_now *now, uint32_t slot,
-			    const struct am_event *ev, uint64_t object, uint64_t size, bool writes)
+/* The program shows its accesses after all: what was seen of locks is forgotten. */
+static __attribute__((noinline)) bool wants_data(struct am_checker *c)
 {
-	now->event = ev;
-	now->moment = AM_MOMENT(ev->index, slot);
-	now->begin = c->vertex[slot].begin;
-	now->object = object;
-	now->size = size;
-	now->tag = 0;
-	now->slot = slot;
-	now->writes = writes;
-}
-
-static inline void report(struct am_checker *c)
-{
-	if (__builtin_expect(!c->found, 1))
-		return;
-	c->found = false;
-	c->stats.cycles++;
-	if (c->config.on_cycle)
-		c->config.on_cycle(c->config.ctx, &c->best);
-}
-
-static void touch_words(struct am_checker *c, struct am_now *now, uint64_t space)
-{
-	const uint64_t end = now->object + now->size;
-
-	for (uint64_t at = now->object; at < end;) {
-		const uint64_t next = ((at >> 3) + 1) << 3, stop = next < end ? next : end;
-		am_table_touch(c, now, (space | at >> 3) + 1, (uint8_t)(((1u << (stop - at)) - 1) << (at & 7)));
-		at = stop;
-	}
-}
-
-static inline void access_bytes(struct am_checker *c, uint32_t slot, const struct am_event *ev, uint64_t space,
-				uint64_t from, uint64_t bytes, bool writes)
-{
-	struct am_vertex *v = &c->vertex[slot];
-
-	c->stats.accesses++;
-	c->stats.unary += v->begin == AM_NEVER;
-	if (!c->n_open || !bytes || v->blind) /* without an open region no order matters */
-		return;
-	struct am_now now;
-	now_init(c, &now, slot, ev, from, bytes, writes);
-	v->newest = now.moment;
-	const uint64_t low = from & 7;
-	if (__builtin_expect(low + bytes <= 8, 1)) {
-		am_table_touch(c, &now, (space | from >> 3) + 1, (uint8_t)(((1u << bytes) - 1) << low));
-	} else {
-		const bool mattered = am_matters(c, slot);
-		touch_words(c, &now, space);
-		if (!mattered && am_matters(c, slot)) /* the first words were not remembered */
-			touch_words(c, &now, space);
-	}
-	report(c);
-}
-
-static void on_data(struct am_checker *c, uint32_t slot, const struct am_event *ev)
-{
-	if (__builtin_expect(!c->data, 0)) {
-		if (c->config.conflicts != AM_CONFLICTS_AUTO)
-			return;
-		c->data = true;
-		c->locks = false;
-		forget(c);
-	}
-	if (!c->vertex[slot].muted)
-		access_bytes(c, slot, ev, 0, ev->object, ev->size, ev->kind != AM_READ);
-}
-
-/* At lock level both ends of a section are accesses of the lock; a wait ends one, a wake begins one. */
-static void on_lock(struct am_checker *c, uint32_t slot, const struct am_event *ev)
-{
-	const bool waits = ev->kind == AM_WAIT || ev->kind == AM_WAKE;
-
-	if (c->locks && !(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
-		access_bytes(c, slot, ev, AM_LOCK_SPACE, waits ? ev->aux : ev->object, 1,
-			     waits || ev->mode != AM_SHARED);
-}
-
-static void on_block(struct am_checker *c, uint32_t slot, const struct am_event *ev)
-{
-	if (ev->kind == AM_FREE && c->data && !c->vertex[slot].muted && !c->vertex[slot].blind) {
-		struct am_now now;
-		now_init(c, &now, slot, ev, ev->object, ev->aux, true);
-		c->vertex[slot].newest = now.moment;
-		c->stats.accesses++;
-		c->stats.unary += c->vertex[slot].begin == AM_NEVER;
-		am_table_erase(c, &now, 0, ev->object, ev->aux);
-		report(c);
-	} else if (c->data) {
-		am_table_erase(c, NULL, 0, ev->object, ev->aux);
-	}
-	if (c->locks)
-		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, ev->aux);
+	if (c->config.conflicts != AM_CONFLICTS_AUTO)
+		return false;
+	c->data = true;
+	c->locks = false;
+	forget(c);
+	return true;
 }
 
 /*
@@ -192,30 +107,18 @@ static void thread_end(struct am_checker *c, uint32_t thread)
 	am_vertex_end(c, thread);
 }
 
-static inline uint32_t slot_of(struct am_checker *c, const struct am_event *ev)
-{
-	const uint32_t thread = ev->thread;
-
-	if (__builtin_expect(c->recent[thread & 255].id == thread, 1))
-		return c->recent[thread & 255].slot;
-	const uint32_t slot = am_vertex_get(c, ev);
-	if (slot != UINT32_MAX) {
-		c->recent[thread & 255].id = thread;
-		c->recent[thread & 255].slot = slot;
-	}
-	return slot;
-}
+_Static_assert(AM_WRITE == AM_READ + 1 && AM_UPDATE == AM_READ + 2, "the accesses are neighbours");
 
 static void rare(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	switch (ev->kind) {
 	case AM_ALLOC:
 	case AM_FREE:
-		on_block(c, slot, ev);
+		am_access_block(c, slot, ev);
 		break;
 	case AM_INIT:
 	case AM_DESTROY:
-		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, 1);
+		am_access_erase(c, AM_LOCK_SPACE, ev->object, 1);
 		break;
 	case AM_JOIN:
 		thread_end(c, (uint32_t)ev->object);
@@ -238,12 +141,12 @@ static void stranger(struct am_checker *c, const struct am_event *ev)
 	switch (ev->kind) {
 	case AM_ALLOC:
 	case AM_FREE:
-		am_table_erase(c, NULL, 0, ev->object, ev->aux);
-		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, ev->aux);
+		am_access_erase(c, 0, ev->object, ev->aux);
+		am_access_erase(c, AM_LOCK_SPACE, ev->object, ev->aux);
 		break;
 	case AM_INIT:
 	case AM_DESTROY:
-		am_table_erase(c, NULL, AM_LOCK_SPACE, ev->object, 1);
+		am_access_erase(c, AM_LOCK_SPACE, ev->object, 1);
 		break;
 	case AM_LOST:
 		c->stats.lost += ev->aux ? ev->aux : 1;
@@ -254,25 +157,15 @@ static void stranger(struct am_checker *c, const struct am_event *ev)
 	}
 }
 
-void am_checker_event(struct am_checker *c, const struct am_event *ev)
+static void other(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	c->stats.events++;
-	const uint32_t slot = slot_of(c, ev);
-	if (__builtin_expect(slot == UINT32_MAX || ev->index > AM_INDEX_MAX, 0)) {
-		stranger(c, ev);
-		return;
-	}
 	switch (ev->kind) {
-	case AM_READ:
-	case AM_WRITE:
-	case AM_UPDATE:
-		on_data(c, slot, ev);
-		break;
 	case AM_ACQUIRE:
 	case AM_RELEASE:
 	case AM_WAIT:
 	case AM_WAKE:
-		on_lock(c, slot, ev);
+		if (c->locks && !(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
+			am_access_lock(c, slot, ev);
 		break;
 	case AM_BEGIN:
 		region_begin(c, slot, ev);
@@ -284,4 +177,38 @@ void am_checker_event(struct am_checker *c, const struct am_event *ev)
 		rare(c, slot, ev);
 		break;
 	}
+}
+
+/* A thread that is not among the recent ones, or an index past all use. */
+static __attribute__((noinline)) void slowly(struct am_checker *c, const struct am_event *ev)
+{
+	const uint32_t slot = ev->index <= AM_INDEX_MAX ? am_vertex_get(c, ev) : UINT32_MAX;
+
+	if (slot == UINT32_MAX) {
+		stranger(c, ev);
+		return;
+	}
+	c->recent[ev->thread & 255].id = ev->thread;
+	c->recent[ev->thread & 255].slot = slot;
+	c->stats.events--; /* counted again */
+	am_checker_event(c, ev);
+}
+
+/* Calls in tail position: nothing is saved on the way of an access. */
+void am_checker_event(struct am_checker *c, const struct am_event *ev)
+{
+	const uint32_t thread = ev->thread, slot = c->recent[thread & 255].slot;
+
+	c->stats.events++;
+	if (__builtin_expect(c->recent[thread & 255].id != thread || slot == UINT32_MAX || ev->index > AM_INDEX_MAX, 0)) {
+		slowly(c, ev);
+		return;
+	}
+	if (ev->kind - (unsigned)AM_READ > AM_UPDATE - AM_READ) {
+		other(c, slot, ev);
+		return;
+	}
+	if (__builtin_expect((!c->data && !wants_data(c)) || c->vertex[slot].muted, 0))
+		return;
+	am_access_data(c, slot, ev);
 }

@@ -1,6 +1,6 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
- * (vertices and edges), scg_table.c (entities) and scg_cycle.c (telling a cycle). Everybody else
+ * (vertices and edges), scg_table.c (entities), scg_access.c (accesses) and scg_cycle.c (telling a cycle). Everybody else
  * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
  *
@@ -66,20 +66,35 @@ struct am_reach {
 	struct am_end from, to;
 };
 
+/*
+ * Context of an access: where and what it is. Contexts come from program text, so there are few, and
+ * they are numbered. Bits 0..5 kind, 6 mode, 7..13 flags, 14..31 place of the region, 32..63 site.
+ * A place is where and as what a region begins; place 0 is outside any region.
+ */
+enum { AM_CONTEXT_MODE = 6, AM_CONTEXT_FLAGS = 7, AM_CONTEXT_PLACE = 14, AM_CONTEXT_SITE = 32 };
+enum { AM_PLACES_MAX = 1 << (AM_CONTEXT_SITE - AM_CONTEXT_PLACE) };
+
+struct am_region_place {
+	uint32_t region, site;
+};
+
 /* A live thread, or one that ended and is still reached by an open region. */
 struct am_vertex {
-	uint64_t begin; /* moment at which the open region began; AM_NEVER outside regions */
+	uint64_t begin;	 /* moment at which the open region began; AM_NEVER outside regions */
 	uint64_t newest; /* moment of its newest access */
+	uint32_t transaction; /* number of the open region; 0 outside */
+	uint32_t place;	      /* its place << AM_CONTEXT_PLACE; 0 outside */
+	bool muted;	      /* events were lost: its data accesses are not trusted */
+	bool blind;	      /* something was missed at the memory ceiling: nothing is known of its regions */
+	bool used, ended;
 	struct am_reach *reach; /* reach[0] is the vertex itself, while its region is open */
-	uint16_t *place;	/* place[x]: which reach is that of x; valid if anc[x] says so */
-	uint32_t n_reach, cap_reach, cap_place;
+	uint16_t *reach_at;	/* reach_at[x]: which reach is that of x; valid if anc[x] says so */
+	uint32_t n_reach, cap_reach, cap_reach_at;
 	uint32_t id, depth;
-	uint32_t transaction, region, region_site;
+	struct am_region_place region; /* the newest, and its number */
+	uint32_t region_place;
 	uint64_t begin_index;
 	uint32_t inner[8];
-	bool used, ended;
-	bool muted; /* events were lost: its data accesses are not trusted */
-	bool blind; /* its beginning was missed at the memory ceiling: nothing is known of its regions */
 };
 
 /* The bytes `mask` of one 8-byte word, with a common history. One cache line. */
@@ -95,12 +110,6 @@ struct am_readers {
 	struct am_stamp *at;
 	uint32_t cap, n;
 	uint32_t next_free;
-};
-
-/* Where and what an access is; comes from program text, so there are few of them. */
-struct am_context {
-	uint64_t where; /* site, region << 32 */
-	uint64_t what;	/* region_site, kind << 32, mode << 40, flags << 48 */
 };
 
 /* The event at hand. */
@@ -137,16 +146,19 @@ struct am_checker {
 	/* entities */
 	struct am_entity *table;
 	struct am_entity *scratch; /* of purges */
-	uint32_t log, n_entities, limit;
+	uint32_t log, shift, n_entities, limit;
 	struct am_readers *readers;
 	uint32_t n_readers, cap_readers, free_readers;
-	struct am_context *context;
+	uint64_t *context; /* by number - 1 */
 	uint32_t n_contexts, cap_contexts;
-	uint32_t *context_at;
+	struct am_map context_number;
 	struct {
-		struct am_context context;
+		uint64_t context;
 		uint32_t number;
-	} recent_context[256];
+	} recent_context[1024];
+	struct am_region_place *place; /* by number - 1 */
+	uint32_t n_places, cap_places;
+	struct am_map place_number;
 
 	/* cycles */
 	bool found; /* the event at hand closed a cycle: `best` */
@@ -180,7 +192,7 @@ static inline bool am_matters(const struct am_checker *c, uint32_t slot)
 static inline struct am_reach *am_reach_of(const struct am_checker *c, uint32_t a, uint32_t x)
 {
 	struct am_vertex *v = &c->vertex[a];
-	return a == x ? v->reach : &v->reach[v->place[x]];
+	return a == x ? v->reach : &v->reach[v->reach_at[x]];
 }
 
 /* Slot of the event's thread; made if unknown. UINT32_MAX at the memory ceiling. */
@@ -204,56 +216,85 @@ void am_reach_free(struct am_checker *c);
 bool am_table_init(struct am_checker *c);
 void am_table_free(struct am_checker *c);
 void am_table_clear(struct am_checker *c);
-/* One access to the bytes `mask` of one word: edges, then the entity remembers it. */
-void am_table_touch(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask);
-/* The bytes become another entity; with a now, that access (a free) first comes after all of them. */
-void am_table_erase(struct am_checker *c, struct am_now *now, uint64_t space, uint64_t from,
-		    uint64_t bytes);
+/* Make room for the new cells of one word. Moves entities. */
+void am_table_reserve(struct am_checker *c);
+/* The hole where a new cell of this word belongs. */
+uint32_t am_table_hole(const struct am_checker *c, uint64_t key);
+/* A cell of this word with one of these bytes, or NULL. */
+struct am_entity *am_table_find(const struct am_checker *c, uint64_t key, uint8_t mask);
+/* Others may move into its place. */
+void am_table_remove(struct am_checker *c, struct am_entity *e);
+/* Cut a cell in two so that it lies inside or outside of these bytes. */
+void am_table_cut(struct am_checker *c, struct am_entity *e, uint8_t mask);
+struct am_stamp *am_readers_place(const struct am_readers *r, uint32_t slot);
+void am_readers_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp);
+void am_readers_drop(struct am_checker *c, struct am_entity *e);
+
+enum { AM_CELLS_MAX = 8 }; /* of one word */
+
+/* Four neighbouring words lie side by side: arrays are walked in order. */
+static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key)
+{
+	const uint64_t hash = (key >> 2) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(hash >> c->shift) ^ (uint32_t)(key & 3);
+}
+
+static inline struct am_entity *am_table_insert(struct am_checker *c, uint32_t hole, uint64_t key, uint8_t mask)
+{
+	struct am_entity *e = &c->table[hole];
+
+	e->key = key;
+	e->write.moment = e->read.moment = 0;
+	e->more = 0;
+	e->mask = mask;
+	c->n_entities++;
+	return e;
+}
+
+/* ---- scg_access.c ---- */
+
+void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *event);
+void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *event);
+/* A free comes after all accesses to its block. The bytes become another entity. */
+void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event *event);
+void am_access_erase(struct am_checker *c, uint64_t space, uint64_t from, uint64_t bytes);
 
 /* ---- scg_cycle.c ---- */
 
 /* Number of the context, from 1; 0 at the ceiling. */
-uint32_t am_context_number(struct am_checker *c, const struct am_context *x);
+uint32_t am_context_number(struct am_checker *c, uint64_t context);
+/* Number of the place of the vertex' newest region, from 1; 0 at the ceiling. */
+uint32_t am_place_number(struct am_checker *c, struct am_region_place place);
 void am_context_free(struct am_checker *c);
 /* The region at hand reaches `from`, and the access at hand conflicts with it: keep the shortest
  * such cycle of this event. */
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from);
 
-/* Find out now->tag; false at the memory ceiling. Contexts count from 1, so no tag is 0. */
-static inline bool am_now_tag(struct am_checker *c, struct am_now *now)
+/* Tag of an access that this thread does now; 0 at the memory ceiling. */
+static inline uint64_t am_tag(struct am_checker *c, const struct am_vertex *v, const struct am_event *e)
 {
-	if (now->tag)
-		return true;
-	const struct am_event *e = now->event;
-	const struct am_vertex *v = &c->vertex[now->slot];
-	const bool is_open = now->begin != AM_NEVER;
-	const uint32_t region = is_open ? v->region : 0;
-	const struct am_context x = {
-		(uint64_t)region << 32 | e->site,
-		(uint64_t)e->flags << 48 | (uint64_t)e->mode << 40 | (uint64_t)e->kind << 32 |
-			(is_open ? v->region_site : 0),
-	};
-	const uint32_t h = (e->site + region * 7 + e->kind * 31) & 255;
-	uint32_t number = c->recent_context[h].number;
-	if (__builtin_expect(c->recent_context[h].context.where != x.where ||
-				     c->recent_context[h].context.what != x.what,
-			     0)) {
-		number = am_context_number(c, &x);
+	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | v->place |
+				 (uint32_t)(e->flags & 0x7f) << AM_CONTEXT_FLAGS |
+				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
+	const uint32_t h = (uint32_t)((context * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
+	uint64_t number = c->recent_context[h].number;
+
+	if (__builtin_expect(c->recent_context[h].context != context, 0)) {
+		number = am_context_number(c, context);
 		if (!number)
-			return false;
-		c->recent_context[h].context = x;
-		c->recent_context[h].number = number;
+			return 0;
+		c->recent_context[h].context = context;
+		c->recent_context[h].number = (uint32_t)number;
 	}
-	now->tag = (uint64_t)number << 32 | (is_open ? v->transaction : 0);
-	return true;
+	return number << 32 | v->transaction;
 }
 
-/* Field by field: a wide copy of what was just written in parts would stall. */
-static inline void am_now_stamp(const struct am_now *now, struct am_stamp *stamp)
+/* Find out now->tag; false at the memory ceiling. */
+static inline bool am_now_tag(struct am_checker *c, struct am_now *now)
 {
-	stamp->moment = now->moment;
-	stamp->value = now->event->value;
-	stamp->tag = now->tag;
+	if (!now->tag)
+		now->tag = am_tag(c, &c->vertex[now->slot], now->event);
+	return now->tag;
 }
 
 static inline struct am_end am_now_end(const struct am_now *now)

@@ -10,68 +10,68 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST_CONTEXTS = 256, CONTEXTS_MAX = 1 << 20 };
+enum { FIRST = 64, CONTEXTS_MAX = 1 << 20 };
 
-static uint32_t hash_of(const struct am_context *x)
+/* Room for one more in an array that only grows. */
+static void *widen(struct am_checker *c, void *at, uint32_t n, uint32_t *cap, uint32_t max, size_t bytes)
 {
-	const uint64_t h = (x->where * UINT64_C(0x9e3779b97f4a7c15) ^ x->what) * UINT64_C(0xc2b2ae3d27d4eb4f);
-
-	return (uint32_t)(h >> 32);
+	if (n < *cap)
+		return at;
+	const uint32_t more = *cap ? *cap * 2 : FIRST;
+	void *p = more <= max ? am_mem_resize(c->mem, at, *cap * bytes, more * bytes) : NULL;
+	if (p)
+		*cap = more;
+	return p;
 }
 
-static bool is_same(const struct am_context *a, const struct am_context *b)
+uint32_t am_context_number(struct am_checker *c, uint64_t context)
 {
-	return a->where == b->where && a->what == b->what;
-}
+	const uint64_t *known = am_map_find(&c->context_number, context);
 
-static bool contexts_widen(struct am_checker *c)
-{
-	const uint32_t cap = c->cap_contexts ? c->cap_contexts * 2 : FIRST_CONTEXTS;
-	uint32_t *at = cap <= CONTEXTS_MAX ? am_mem_alloc(c->mem, sizeof *at * cap * 2) : NULL;
-
-	if (!at)
-		return false;
-	struct am_context *p = am_mem_resize(c->mem, c->context, sizeof *p * c->cap_contexts, sizeof *p * cap);
-	if (!p) {
-		am_mem_free(c->mem, at, sizeof *at * cap * 2);
-		return false;
-	}
-	am_mem_free(c->mem, c->context_at, sizeof *at * c->cap_contexts * 2);
-	c->context = p;
-	c->cap_contexts = cap;
-	c->context_at = at;
-	for (uint32_t i = 0; i < c->n_contexts; i++) {
-		uint32_t h = hash_of(&p[i]) & (cap * 2 - 1);
-		while (at[h])
-			h = (h + 1) & (cap * 2 - 1);
-		at[h] = i + 1;
-	}
-	return true;
-}
-
-uint32_t am_context_number(struct am_checker *c, const struct am_context *x)
-{
-	if (c->n_contexts == c->cap_contexts && !contexts_widen(c))
+	if (known)
+		return (uint32_t)*known;
+	uint64_t *p = widen(c, c->context, c->n_contexts, &c->cap_contexts, CONTEXTS_MAX, sizeof *p);
+	if (!p)
 		return 0;
-	const uint32_t wrap = c->cap_contexts * 2 - 1;
-	uint32_t h = hash_of(x) & wrap;
-	for (; c->context_at[h]; h = (h + 1) & wrap)
-		if (is_same(&c->context[c->context_at[h] - 1], x))
-			return c->context_at[h];
-	c->context[c->n_contexts] = *x;
-	c->context_at[h] = ++c->n_contexts;
-	return c->n_contexts;
+	c->context = p;
+	uint64_t *number = am_map_put(&c->context_number, c->mem, context);
+	if (!number)
+		return 0;
+	c->context[c->n_contexts++] = context;
+	return (uint32_t)(*number = c->n_contexts);
+}
+
+uint32_t am_place_number(struct am_checker *c, struct am_region_place place)
+{
+	const uint64_t key = ((uint64_t)place.region << 32 | place.site) + 1;
+	const uint64_t *known = am_map_find(&c->place_number, key ? key : 1);
+
+	if (known)
+		return (uint32_t)*known;
+	struct am_region_place *p = widen(c, c->place, c->n_places, &c->cap_places, AM_PLACES_MAX / 2, sizeof *p);
+	if (!p)
+		return 0;
+	c->place = p;
+	uint64_t *number = am_map_put(&c->place_number, c->mem, key ? key : 1);
+	if (!number)
+		return 0;
+	c->place[c->n_places++] = place;
+	return (uint32_t)(*number = c->n_places);
 }
 
 void am_context_free(struct am_checker *c)
 {
 	am_mem_free(c->mem, c->context, sizeof *c->context * c->cap_contexts);
-	am_mem_free(c->mem, c->context_at, sizeof *c->context_at * c->cap_contexts * 2);
+	am_mem_free(c->mem, c->place, sizeof *c->place * c->cap_places);
+	am_map_free(&c->context_number, c->mem);
+	am_map_free(&c->place_number, c->mem);
 }
 
 static struct am_access access_of(const struct am_checker *c, const struct am_end *end)
 {
-	const struct am_context *x = &c->context[AM_CONTEXT_OF(end->stamp.tag) - 1];
+	const uint64_t x = c->context[AM_CONTEXT_OF(end->stamp.tag) - 1];
+	const uint32_t number = (uint32_t)x >> AM_CONTEXT_PLACE;
+	const struct am_region_place place = number ? c->place[number - 1] : (struct am_region_place){0, 0};
 
 	return (struct am_access){
 		.index = AM_INDEX_OF(end->stamp.moment),
@@ -79,12 +79,12 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 		.value = end->stamp.value,
 		.size = (uint32_t)end->size,
 		.thread = c->vertex[AM_SLOT_OF(end->stamp.moment)].id,
-		.site = (uint32_t)x->where,
-		.region = (uint32_t)(x->where >> 32),
-		.region_site = (uint32_t)x->what,
-		.kind = (uint8_t)(x->what >> 32),
-		.mode = (uint8_t)(x->what >> 40),
-		.flags = (uint8_t)(x->what >> 48),
+		.site = (uint32_t)(x >> AM_CONTEXT_SITE),
+		.region = place.region,
+		.region_site = place.site,
+		.kind = x & ((1 << AM_CONTEXT_MODE) - 1),
+		.mode = x >> AM_CONTEXT_MODE & 1,
+		.flags = x >> AM_CONTEXT_FLAGS & 0x7f,
 	};
 }
 
@@ -172,8 +172,8 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 		return;
 	memset(cycle, 0, offsetof(struct am_cycle, edge));
 	cycle->thread = v->id;
-	cycle->region = v->region;
-	cycle->region_site = v->region_site;
+	cycle->region = v->region.region;
+	cycle->region_site = v->region.site;
 	cycle->begin_index = v->begin_index;
 	cycle->close_index = now->event->index;
 	cycle->n_inner = v->depth - 1 < 8 ? v->depth - 1 : 8;

@@ -104,9 +104,9 @@ static bool vertex_init(struct am_checker *c, uint32_t slot, const struct am_eve
 	*place = slot + 1;
 	const struct am_vertex fresh = {.begin = AM_NEVER,
 					.reach = v->reach,
-					.place = v->place,
+					.reach_at = v->reach_at,
 					.cap_reach = v->cap_reach,
-					.cap_place = v->cap_place,
+					.cap_reach_at = v->cap_reach_at,
 					.id = event->thread,
 					.used = true,
 					.blind = c->starved && event->kind != AM_THREAD_BEGIN};
@@ -166,15 +166,15 @@ static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 		v->reach = p;
 		v->cap_reach = cap;
 	}
-	if (x >= v->cap_place) {
-		void *p = am_mem_resize(c->mem, v->place, sizeof *v->place * v->cap_place,
-					sizeof *v->place * c->cap);
+	if (x >= v->cap_reach_at) {
+		void *p = am_mem_resize(c->mem, v->reach_at, sizeof *v->reach_at * v->cap_reach_at,
+					sizeof *v->reach_at * c->cap);
 		if (!p)
 			return NULL;
-		v->place = p;
-		v->cap_place = c->cap;
+		v->reach_at = p;
+		v->cap_reach_at = c->cap;
 	}
-	v->place[x] = (uint16_t)v->n_reach;
+	v->reach_at[x] = (uint16_t)v->n_reach;
 	struct am_reach *r = &v->reach[v->n_reach++];
 	r->x = x;
 	set_bit(am_anc(c, x), a);
@@ -187,6 +187,15 @@ void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *
 	struct am_vertex *v = &c->vertex[slot];
 
 	assert(v->begin == AM_NEVER && v->n_reach == 0);
+	if (!v->region_place || v->region.region != event->object || v->region.site != event->site) {
+		v->region = (struct am_region_place){(uint32_t)event->object, event->site};
+		v->region_place = am_place_number(c, v->region);
+		if (!v->region_place) {
+			c->stats.forgotten++;
+			v->blind = true;
+			return;
+		}
+	}
 	struct am_reach *self = v->reach;
 	v->n_reach = 1;
 	self->x = slot;
@@ -195,8 +204,7 @@ void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *
 	const uint64_t moment = AM_MOMENT(event->index, 0), after = (v->newest | 0xffff) + 1;
 	v->begin = v->newest && moment < after ? after : moment;
 	v->begin_index = event->index;
-	v->region = (uint32_t)event->object;
-	v->region_site = event->site;
+	v->place = v->region_place << AM_CONTEXT_PLACE;
 	if (!++c->next_transaction)
 		c->next_transaction = 1;
 	v->transaction = c->next_transaction;
@@ -226,6 +234,7 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 	const uint32_t n = v->n_reach;
 	v->n_reach = 0;
 	v->begin = AM_NEVER;
+	v->transaction = v->place = 0;
 	c->n_open--;
 	c->stats.edges_live -= n - 1;
 	for (uint32_t i = 0; i < n; i++) {
@@ -367,7 +376,7 @@ void am_reach_free(struct am_checker *c)
 	for (uint32_t s = 0; s < c->cap; s++) {
 		struct am_vertex *v = &c->vertex[s];
 		am_mem_free(c->mem, v->reach, sizeof *v->reach * v->cap_reach);
-		am_mem_free(c->mem, v->place, sizeof *v->place * v->cap_place);
+		am_mem_free(c->mem, v->reach_at, sizeof *v->reach_at * v->cap_reach_at);
 	}
 	am_mem_free(c->mem, c->anc, sizeof *c->anc * c->cap * c->stride);
 	am_mem_free(c->mem, c->horizon, sizeof *c->horizon * c->cap);

@@ -20,20 +20,13 @@
 #define AM_SCG_SCRATCH_LOG 16
 #endif
 
-enum { FIRST_READERS = 4, CELLS_MAX = 8, SCRATCH_LOG = AM_SCG_SCRATCH_LOG };
+enum { FIRST_READERS = 4, SCRATCH_LOG = AM_SCG_SCRATCH_LOG };
 
 _Static_assert(sizeof(struct am_entity) == 64, "one cache line");
 
 static inline uint32_t mask_of(const struct am_checker *c)
 {
 	return (1u << c->log) - 1;
-}
-
-/* Four neighbouring words lie side by side: arrays are walked in order. */
-static inline uint32_t home_of(const struct am_checker *c, uint64_t key)
-{
-	const uint64_t hash = (key >> 2) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(hash >> (64 - c->log)) ^ (uint32_t)(key & 3);
 }
 
 /* How full: small tables, which stay in the cache, are kept sparse. */
@@ -53,6 +46,7 @@ bool am_table_init(struct am_checker *c)
 	c->log = AM_SCG_FIRST_LOG;
 	c->table = am_mem_alloc(c->mem, sizeof *c->table << c->log);
 	c->limit = limit_of(c->log);
+	c->shift = 64 - c->log;
 	if (scratch_of(c->log))
 		c->scratch = am_mem_alloc(c->mem, sizeof *c->table * scratch_of(c->log));
 	return c->table;
@@ -60,7 +54,7 @@ bool am_table_init(struct am_checker *c)
 
 /* ---- readers ------------------------------------------------------------------------------- */
 
-static void readers_drop(struct am_checker *c, struct am_entity *e)
+void am_readers_drop(struct am_checker *c, struct am_entity *e)
 {
 	if (!e->more)
 		return;
@@ -106,7 +100,7 @@ static uint32_t readers_new(struct am_checker *c, uint32_t cap)
 	return id;
 }
 
-static struct am_stamp *readers_place(const struct am_readers *r, uint32_t slot)
+struct am_stamp *am_readers_place(const struct am_readers *r, uint32_t slot)
 {
 	uint32_t i = slot & (r->cap - 1);
 
@@ -125,7 +119,7 @@ static bool readers_widen(struct am_checker *c, struct am_readers *r, uint32_t s
 		return false;
 	for (uint32_t i = 0; i < r->cap; i++)
 		if (r->at[i].moment && !am_stamp_dominated(c, &r->at[i], slot)) {
-			*readers_place(&wide, AM_SLOT_OF(r->at[i].moment)) = r->at[i];
+			*am_readers_place(&wide, AM_SLOT_OF(r->at[i].moment)) = r->at[i];
 			wide.n++;
 		}
 	am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
@@ -133,7 +127,7 @@ static bool readers_widen(struct am_checker *c, struct am_readers *r, uint32_t s
 	return true;
 }
 
-static void readers_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp)
+void am_readers_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp)
 {
 	const uint32_t slot = AM_SLOT_OF(stamp->moment);
 
@@ -142,14 +136,14 @@ static void readers_add(struct am_checker *c, struct am_entity *e, const struct 
 		return;
 	}
 	struct am_readers *r = &c->readers[e->more];
-	struct am_stamp *at = readers_place(r, slot);
+	struct am_stamp *at = am_readers_place(r, slot);
 	if (!at->moment) {
 		if ((r->n + 1) * 4 > r->cap * 3) {
 			if (!readers_widen(c, r, slot)) {
 				c->stats.forgotten++;
 				return;
 			}
-			at = readers_place(r, slot);
+			at = am_readers_place(r, slot);
 		}
 		r->n++;
 	}
@@ -178,14 +172,19 @@ static void remove_at(struct am_checker *c, uint32_t hole)
 	const uint32_t mask = mask_of(c);
 	struct am_entity *t = c->table;
 
-	readers_drop(c, &t[hole]);
+	am_readers_drop(c, &t[hole]);
 	for (uint32_t i = (hole + 1) & mask; t[i].key; i = (i + 1) & mask)
-		if (((i - home_of(c, t[i].key)) & mask) >= ((i - hole) & mask)) {
+		if (((i - am_table_home(c, t[i].key)) & mask) >= ((i - hole) & mask)) {
 			t[hole] = t[i];
 			hole = i;
 		}
 	t[hole].key = 0;
 	c->n_entities--;
+}
+
+void am_table_remove(struct am_checker *c, struct am_entity *e)
+{
+	remove_at(c, (uint32_t)(e - c->table));
 }
 
 static bool is_stale(const struct am_checker *c, const struct am_stamp *s)
@@ -204,23 +203,9 @@ static bool is_entity_stale(const struct am_checker *c, const struct am_entity *
 	return true;
 }
 
-static struct am_entity *insert_at(struct am_checker *c, uint32_t i, uint64_t key, uint8_t mask)
+uint32_t am_table_hole(const struct am_checker *c, uint64_t key)
 {
-	struct am_entity *e = &c->table[i];
-
-	assert(!e->key);
-	e->key = key;
-	e->write.moment = e->read.moment = 0;
-	e->more = 0;
-	e->mask = mask;
-	if (++c->n_entities > c->stats.entities_peak)
-		c->stats.entities_peak = c->n_entities;
-	return e;
-}
-
-static uint32_t hole_for(const struct am_checker *c, uint64_t key)
-{
-	uint32_t i = home_of(c, key);
+	uint32_t i = am_table_home(c, key);
 
 	while (c->table[i].key)
 		i = (i + 1) & mask_of(c);
@@ -244,10 +229,10 @@ static bool purge_by_copy(struct am_checker *c)
 		c->table[c->scratch[k].kept_at].more = 0;
 	for (uint32_t i = 0; i <= mask_of(c); i++)
 		if (c->table[i].key)
-			readers_drop(c, &c->table[i]);
+			am_readers_drop(c, &c->table[i]);
 	memset(c->table, 0, sizeof *c->table << c->log);
 	for (size_t k = 0; k < kept; k++)
-		c->table[hole_for(c, c->scratch[k].key)] = c->scratch[k];
+		c->table[am_table_hole(c, c->scratch[k].key)] = c->scratch[k];
 	c->n_entities = (uint32_t)kept;
 	return true;
 }
@@ -277,12 +262,13 @@ static bool widen(struct am_checker *c)
 	c->table = t;
 	c->log++;
 	c->limit = limit_of(c->log);
+	c->shift = 64 - c->log;
 	c->scratch = scratch_of(c->log) ? am_mem_alloc(c->mem, sizeof *c->scratch * scratch_of(c->log)) : NULL;
 	const uint32_t mask = mask_of(c);
 	for (uint32_t i = 0; i < old_size; i++) {
 		if (!old[i].key)
 			continue;
-		uint32_t at = home_of(c, old[i].key);
+		uint32_t at = am_table_home(c, old[i].key);
 		while (t[at].key)
 			at = (at + 1) & mask;
 		t[at] = old[i];
@@ -311,143 +297,33 @@ static void forget_half(struct am_checker *c)
 	c->stats.forgotten += before - c->n_entities;
 }
 
-/* Room for one more access: up to CELLS_MAX new cells. Moves entities. */
-static inline void reserve(struct am_checker *c)
+void am_table_reserve(struct am_checker *c)
 {
-	if (__builtin_expect(c->n_entities + CELLS_MAX <= c->limit, 1))
+	if (c->n_entities + AM_CELLS_MAX <= c->limit)
 		return;
+	if (c->n_entities > c->stats.entities_peak)
+		c->stats.entities_peak = c->n_entities;
 	purge(c);
-	if (c->n_entities > c->limit / 2 && !widen(c) && c->n_entities + CELLS_MAX > c->limit)
+	if (c->n_entities > c->limit / 3 && !widen(c) && c->n_entities + AM_CELLS_MAX > c->limit)
 		forget_half(c);
 }
 
-static struct am_entity *insert(struct am_checker *c, uint64_t key, uint8_t mask)
-{
-	return insert_at(c, hole_for(c, key), key, mask);
-}
-
 /* A cell of this word with one of these bytes. */
-static struct am_entity *find_any(const struct am_checker *c, uint64_t key, uint8_t mask)
+struct am_entity *am_table_find(const struct am_checker *c, uint64_t key, uint8_t mask)
 {
-	for (uint32_t i = home_of(c, key); c->table[i].key; i = (i + 1) & mask_of(c))
+	for (uint32_t i = am_table_home(c, key); c->table[i].key; i = (i + 1) & mask_of(c))
 		if (c->table[i].key == key && (c->table[i].mask & mask))
 			return &c->table[i];
 	return NULL;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------ */
-
-/* By this thread? */
-static inline bool is_own(const struct am_now *now, const struct am_stamp *s)
-{
-	return AM_SLOT_OF(s->moment) == now->slot;
-}
-
-/* In the region at hand? */
-static inline bool is_mine(const struct am_now *now, const struct am_stamp *s)
-{
-	return s->moment >= now->begin && is_own(now, s);
-}
-
-static void edges_of_readers(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
-{
-	const struct am_readers *r = &c->readers[e->more];
-
-	for (uint32_t i = 0; i < r->cap; i++)
-		if (r->at[i].moment && !is_own(now, &r->at[i]))
-			am_edge_add(c, now, &r->at[i], e->key, mask);
-}
-
-static inline void edges_of(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
-{
-	const uint8_t common = e->mask & mask;
-
-	if (e->write.moment && !is_own(now, &e->write))
-		am_edge_add(c, now, &e->write, e->key, common);
-	if (!now->writes)
-		return;
-	if (e->read.moment && !is_own(now, &e->read))
-		am_edge_add(c, now, &e->read, e->key, common);
-	if (e->more)
-		edges_of_readers(c, now, e, common);
-}
-
-/* Another thread's read is there already: may this one stand for it? */
-static void note_further_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
-{
-	if (e->more && is_mine(now, readers_place(&c->readers[e->more], now->slot)))
-		return;
-	if (is_own(now, &e->read) || am_stamp_dominated(c, &e->read, now->slot)) {
-		am_now_stamp(now, &e->read);
-		return;
-	}
-	struct am_stamp stamp;
-	am_now_stamp(now, &stamp);
-	readers_add(c, e, &stamp);
-}
-
-static inline void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
-{
-	if (!am_matters(c, now->slot))
-		return;
-	if (!am_now_tag(c, now))
-		c->stats.forgotten++;
-	else if (!e->read.moment && !e->more)
-		am_now_stamp(now, &e->read);
-	else
-		note_further_read(c, now, e);
-}
-
-static inline void note_write(struct am_checker *c, struct am_now *now, struct am_entity *e)
-{
-	if (e->more)
-		readers_drop(c, e);
-	e->read.moment = 0;
-	if (!am_matters(c, now->slot)) {
-		remove_at(c, (uint32_t)(e - c->table));
-	} else if (!am_now_tag(c, now)) {
-		c->stats.forgotten++;
-		remove_at(c, (uint32_t)(e - c->table));
-	} else {
-		am_now_stamp(now, &e->write);
-	}
-}
-
-/* An access to a cell of exactly these bytes. */
-static inline void hit(struct am_checker *c, struct am_now *now, struct am_entity *e)
-{
-	if (now->writes) {
-		if (is_mine(now, &e->write) && !e->read.moment && !e->more)
-			return;
-		edges_of(c, now, e, (uint8_t)e->mask);
-		note_write(c, now, e);
-	} else {
-		if (is_mine(now, &e->read) || is_mine(now, &e->write))
-			return;
-		edges_of(c, now, e, (uint8_t)e->mask);
-		note_read(c, now, e);
-	}
-}
-
-static inline void fresh(struct am_checker *c, struct am_now *now, uint32_t hole, uint64_t key, uint8_t mask)
-{
-	if (!am_matters(c, now->slot))
-		return;
-	if (!am_now_tag(c, now)) {
-		c->stats.forgotten++;
-		return;
-	}
-	struct am_entity *e = insert_at(c, hole, key, mask);
-	am_now_stamp(now, now->writes ? &e->write : &e->read);
-}
-
 /* Cut a cell in two so that it lies inside or outside of these bytes. */
-static void cut(struct am_checker *c, struct am_entity *e, uint8_t mask)
+void am_table_cut(struct am_checker *c, struct am_entity *e, uint8_t mask)
 {
 	const struct am_entity whole = *e;
 
 	e->mask = whole.mask & mask;
-	struct am_entity *rest = insert(c, whole.key, whole.mask & (uint8_t)~mask);
+	struct am_entity *rest = am_table_insert(c, am_table_hole(c, whole.key), whole.key, whole.mask & (uint8_t)~mask);
 	const uint8_t rest_mask = rest->mask;
 	*rest = whole;
 	rest->mask = rest_mask;
@@ -455,104 +331,11 @@ static void cut(struct am_checker *c, struct am_entity *e, uint8_t mask)
 		c->stats.forgotten++;
 }
 
-/* The word's cells and the bytes of the access do not match: cells are cut, or merged by a write. */
-static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
-{
-	struct am_entity *e;
-	uint8_t rest = mask;
-
-	if (now->writes) {
-		while ((e = find_any(c, key, mask))) {
-			if (e->mask & ~mask)
-				cut(c, e, mask);
-			edges_of(c, now, e, mask);
-			remove_at(c, (uint32_t)(e - c->table));
-		}
-	} else {
-		while (rest && (e = find_any(c, key, rest))) {
-			if (e->mask & ~mask)
-				cut(c, e, mask);
-			rest &= (uint8_t)~e->mask;
-			hit(c, now, e);
-		}
-	}
-	if (rest)
-		fresh(c, now, hole_for(c, key), key, rest);
-}
-
-static void mismatch(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
-{
-	const bool mattered = am_matters(c, now->slot);
-
-	mismatch_once(c, now, key, mask);
-	if (!mattered && am_matters(c, now->slot)) /* the first cells were not remembered */
-		mismatch_once(c, now, key, mask);
-}
-
-void am_table_touch(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
-{
-	reserve(c);
-	const uint32_t wrap = mask_of(c);
-	for (uint32_t i = home_of(c, key);; i = (i + 1) & wrap) {
-		struct am_entity *e = &c->table[i];
-		if (e->key == key && (e->mask & mask)) {
-			if (e->mask == mask)
-				hit(c, now, e);
-			else
-				mismatch(c, now, key, mask);
-			return;
-		}
-		if (!e->key) {
-			fresh(c, now, i, key, mask);
-			return;
-		}
-	}
-}
-
-/* ---- blocks -------------------------------------------------------------------------------- */
-
-static void erase_word(struct am_checker *c, struct am_now *now, uint64_t key, uint8_t mask)
-{
-	struct am_entity *e;
-
-	while ((e = find_any(c, key, mask))) {
-		if (now)
-			edges_of(c, now, e, mask);
-		if (!(e->mask &= (uint8_t)~mask))
-			remove_at(c, (uint32_t)(e - c->table));
-	}
-}
-
-void am_table_erase(struct am_checker *c, struct am_now *now, uint64_t space, uint64_t from, uint64_t bytes)
-{
-	if (!bytes || !c->n_entities)
-		return;
-	const uint64_t last = from + (bytes - 1 < UINT64_MAX - from ? bytes - 1 : UINT64_MAX - from);
-	const uint64_t first_word = from >> 3, last_word = last >> 3;
-	const uint8_t head = (uint8_t)(0xff << (from & 7)), tail = (uint8_t)(0xff >> (7 - (last & 7)));
-
-#define MASK_AT(word) (((word) == first_word ? head : 0xff) & ((word) == last_word ? tail : 0xff))
-	if (last_word - first_word < UINT64_C(1) << c->log) {
-		for (uint64_t word = first_word; word <= last_word; word++)
-			erase_word(c, now, (space | word) + 1, (uint8_t)MASK_AT(word));
-		return;
-	}
-	for (uint32_t i = 0; i <= mask_of(c);) {
-		const uint64_t key = c->table[i].key, word = (key - 1) & ~AM_LOCK_SPACE;
-		if (!key || ((key - 1) & AM_LOCK_SPACE) != space || word < first_word ||
-		    word > last_word || !(c->table[i].mask & MASK_AT(word)))
-			i++;
-		else
-			erase_word(c, now, key, (uint8_t)MASK_AT(word));
-	}
-#undef MASK_AT
-}
-
 void am_table_clear(struct am_checker *c)
 {
 	for (uint32_t i = 0; i <= mask_of(c); i++)
 		if (c->table[i].key)
-			readers_drop(c, &c->table[i]);
+			am_readers_drop(c, &c->table[i]);
 	memset(c->table, 0, sizeof *c->table << c->log);
 	c->n_entities = 0;
 }
