@@ -76,10 +76,8 @@ static bool in_region(const struct run *r, uint32_t e)
 }
 
 /* Marks are pairs (from, to): leave the region, through other transactions, back to it later. */
-static const char *serial(const struct run *r)
+static const char *serial(const struct run *r, const uint32_t *m, uint32_t n)
 {
-	const uint32_t *m = r->answer->marks, n = r->answer->mark_count;
-
 	if (n < 4 || n % 2 || !in_region(r, m[0]) || !in_region(r, m[n - 1]))
 		return "the cycle does not begin and end in the region";
 	const struct am_ctp_event *first = &r->ctp->events[m[0]], *last = &r->ctp->events[m[n - 1]];
@@ -120,11 +118,9 @@ static bool is_sync(const struct am_ctp_event *e)
 	}
 }
 
-static const char *between(const struct run *r, bool is_window)
+static const char *between(const struct run *r, bool is_window, const uint32_t *m, uint32_t n)
 {
-	const uint32_t *m = r->answer->marks;
-
-	if (r->answer->mark_count != 3 || !in_region(r, m[0]) || !in_region(r, m[2]) ||
+	if (n != 3 || !in_region(r, m[0]) || !in_region(r, m[2]) ||
 	    m[1] >= r->ctp->event_count)
 		return "three events are needed: two of the region and the intruder";
 	const struct am_ctp_event *intruder = &r->ctp->events[m[1]];
@@ -236,11 +232,9 @@ static bool happens_before(const struct run *r, uint32_t a, uint32_t b)
 	return answer;
 }
 
-static const char *race(const struct run *r)
+static const char *race(const struct run *r, const uint32_t *m, uint32_t n)
 {
-	const uint32_t *m = r->answer->marks;
-
-	if (r->answer->mark_count != 2 || !happened(r, m[0]) || !happened(r, m[1]) ||
+	if (n != 2 || !happened(r, m[0]) || !happened(r, m[1]) ||
 	    !conflict(r, m[0], m[1]))
 		return "the two accesses do not conflict";
 	if (r->ctp->events[m[0]].order && r->ctp->events[m[1]].order)
@@ -248,6 +242,69 @@ static const char *race(const struct run *r)
 	if (happens_before(r, m[0], m[1]) || happens_before(r, m[1], m[0]))
 		return "synchronisation orders the two accesses";
 	return NULL;
+}
+
+/* ---- answers without marks: the run is searched ---------------------------------------------------- */
+
+/* A way of conflicts on from `e`, through transactions of threads not passed yet, back to the region. */
+static bool extend(const struct run *r, uint32_t *m, uint32_t n, uint64_t passed)
+{
+	const uint32_t length = r->answer->length, *run = r->answer->run;
+
+	if (n + 2 > 64)
+		return false;
+	for (uint32_t i = 0; i < length; i++) {
+		const struct am_ctp_event *from = &r->ctp->events[run[i]];
+		if (n && from->thread != r->ctp->events[m[n - 1]].thread)
+			continue;
+		m[n] = run[i];
+		for (uint32_t j = i + 1; j < length; j++) {
+			const struct am_ctp_event *to = &r->ctp->events[run[j]];
+			const uint64_t bit = UINT64_C(1) << (to->thread % 64);
+			m[n + 1] = run[j];
+			if (!conflict(r, m[n], m[n + 1]))
+				continue;
+			if (n && !serial(r, m, n + 2))
+				return true;
+			if ((passed & bit) || (!n && !in_region(r, m[0])))
+				continue;
+			if (n) { /* the last two steps must meet */
+				const struct am_ctp_event *in = &r->ctp->events[m[n - 1]];
+				const bool same = in->region != AM_CTP_NONE &&
+						  in->region == from->region && !r->query->alone;
+				if (in->pos > from->pos && !same)
+					continue;
+			}
+			if (extend(r, m, n + 2, passed | bit))
+				return true;
+		}
+	}
+	return false;
+}
+
+static const char *search(const struct run *r)
+{
+	const uint32_t n = r->answer->length, *run = r->answer->run;
+	const enum am_property property = r->query->property;
+
+	if (property == AM_PROP_SERIAL) {
+		uint32_t m[64];
+		const uint32_t region = r->query->region;
+		const uint64_t home = UINT64_C(1) << (r->ctp->regions[region].thread % 64);
+		return extend(r, m, 0, home) ? NULL : "no cycle of conflicts through the region";
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = i + 1; j < n; j++) {
+			uint32_t m[3] = { run[i], run[j], 0 };
+			if (property == AM_PROP_RACE && !race(r, m, 2))
+				return NULL;
+			for (uint32_t k = j + 1; property != AM_PROP_RACE && k < n; k++) {
+				m[2] = run[k];
+				if (!between(r, property == AM_PROP_WINDOW, m, 3))
+					return NULL;
+			}
+		}
+	return "the run does not show the property";
 }
 
 static const char *failed(const struct run *r)
@@ -266,6 +323,7 @@ const char *am_validate_property(const struct am_ctp *ctp, const struct am_query
 				 const struct am_answer *answer, const struct am_validation *v)
 {
 	struct run r = { ctp, query, answer, v, calloc(ctp->event_count + 1, sizeof(uint32_t)) };
+	const uint32_t *marks = answer->marks, n = answer->mark_count;
 	const char *wrong = "unknown property";
 
 	if (!r.at)
@@ -276,10 +334,10 @@ const char *am_validate_property(const struct am_ctp *ctp, const struct am_query
 	case AM_PROP_REACH: wrong = happened(&r, query->a) ? NULL : "the event did not happen"; break;
 	case AM_PROP_ASSERT: wrong = failed(&r); break;
 	case AM_PROP_THREE: wrong = three(&r); break;
-	case AM_PROP_SERIAL: wrong = serial(&r); break;
-	case AM_PROP_STRONG: wrong = between(&r, false); break;
-	case AM_PROP_WINDOW: wrong = between(&r, true); break;
-	case AM_PROP_RACE: wrong = race(&r); break;
+	case AM_PROP_SERIAL: wrong = n ? serial(&r, marks, n) : search(&r); break;
+	case AM_PROP_STRONG: wrong = n ? between(&r, false, marks, n) : search(&r); break;
+	case AM_PROP_WINDOW: wrong = n ? between(&r, true, marks, n) : search(&r); break;
+	case AM_PROP_RACE: wrong = n ? race(&r, marks, n) : search(&r); break;
 	}
 	free(r.at);
 	return wrong;
