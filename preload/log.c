@@ -242,6 +242,26 @@ void am_log_thread(enum am_kind kind, uint32_t thread, struct am_here here)
 	am_log_record(&r, here);
 }
 
+void am_log_end(uint32_t thread)
+{
+	struct am_tls *t = &am_tls;
+	const uint64_t object = AM_THREAD_OBJECT(thread);
+
+	if (am_opt.overflow == AM_OVERFLOW_DROP && t->lane && t->event == 0) {
+		const uint64_t tail = __atomic_load_n(&t->lane->free_tail, __ATOMIC_ACQUIRE);
+		/* Into the margin, if need be: this thread needs it no more. */
+		if (t->head - tail + 2 * 8 + 1 <= t->mask + 1) {
+			tell_losses(t, t->lane);
+			struct am_record r = {.kind = AM_THREAD_END, .has_seq = true,
+					      .has_number = true, .number = am_number(object),
+					      .object = thread, .ordered = object};
+			am_log_record(&r, (struct am_here){0, 0});
+			return;
+		}
+	}
+	am_log_thread(AM_THREAD_END, thread, (struct am_here){0, 0});
+}
+
 void am_log_plain(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .object = object};

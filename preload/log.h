@@ -336,6 +336,8 @@ void am_log_object(enum am_kind kind, enum am_object what, uint64_t object, uint
 		   struct am_here here);
 /* fork, join, thread-begin, thread-end. */
 void am_log_thread(enum am_kind kind, uint32_t thread, struct am_here here);
+/* thread-end of this thread, after what it lost and has not told yet. */
+void am_log_end(uint32_t thread);
 /* Without a number: begin, end, branch, modules ... `aux` only if has_aux. */
 void am_log_plain(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here);
 /* alloc, free: numbered by the block's address. */

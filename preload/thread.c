@@ -57,7 +57,7 @@ static void at_end(void *round)
 	if (!am_watching() || !am_tls.lane)
 		return;
 	if (!am_tls.ended)
-		am_log_thread(AM_THREAD_END, am_tls.id - 1, (struct am_here){0, 0});
+		am_log_end(am_tls.id - 1);
 	am_lane_close();
 	if (__atomic_sub_fetch(&n_threads, 1, __ATOMIC_ACQ_REL) == 0)
 		am_drain_stop();

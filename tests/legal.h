@@ -41,6 +41,7 @@ struct legal_hold {
 };
 
 struct legal_thread {
+	uint64_t lost;	 /* that the stream says are missing */
 	uint64_t events; /* synchronisation, region and access events: what the program counts */
 	uint64_t waiting_on; /* condition + 1 between wait and wake */
 	uint64_t at_barrier; /* barrier + 1 between arrive and leave */
@@ -56,6 +57,7 @@ struct legal {
 	struct legal_thread *thread;
 	uint32_t n_threads;
 	uint64_t events, lost, locks_held, kinds[AM_KINDS];
+	bool is_lossy;	/* events may be missing: only count */
 	bool is_strict; /* the program reuses no address, and unwinds from no wait */
 	bool illegal;
 	char why[400];
@@ -289,11 +291,14 @@ static inline bool legal_event(struct legal *l, const struct am_event *e)
 	l->kinds[e->kind]++;
 	if (e->kind == AM_LOST) {
 		l->lost += e->aux;
+		t->lost += e->aux;
 		return true;
 	}
 	if (!legal_counted(e->kind))
 		return true;
 	t->events++;
+	if (l->is_lossy)
+		return true;
 	/* The last round of destructors and exit handlers may come after it. */
 	if (t->ended && (l->is_strict || t->joined))
 		return legal_no(l, e, "after the thread's end");
