@@ -25,6 +25,22 @@ static inline bool is_foreign(uint64_t moment, uint32_t slot)
 	return moment && AM_SLOT_OF(moment) != slot;
 }
 
+/* Of another thread, and perhaps reached by an open region? What none reaches does not count (R4). */
+static inline bool is_other(const struct am_checker *c, uint64_t moment, uint32_t slot)
+{
+	const uint32_t u = AM_SLOT_OF(moment);
+
+	if (!moment || u == slot)
+		return false;
+	if (moment >= c->vertex[u].begin)
+		return true;
+	const uint64_t *anc = am_anc(c, u);
+	uint64_t any = 0;
+	for (uint32_t w = 0; w < c->words; w++)
+		any |= anc[w] & ~(w == u >> 6 ? UINT64_C(1) << (u & 63) : 0);
+	return any;
+}
+
 /* In the open region that began at `begin`? */
 static inline bool is_mine(uint64_t moment, uint64_t begin, uint32_t slot)
 {
@@ -190,15 +206,14 @@ static __attribute__((always_inline)) inline void hit(struct am_checker *c, cons
 {
 	const struct am_vertex *v = &c->vertex[q->slot];
 	const uint64_t begin = v->begin, write = e->write.moment, read = e->read.moment;
-	const bool alone = !is_foreign(write, q->slot) && !is_foreign(read, q->slot) && !e->more;
 
 	if (q->writes) {
-		if (write >= begin && alone && !read)
+		if (is_mine(write, begin, q->slot) && !read && !e->more)
 			return;
 	} else if (is_mine(read, begin, q->slot) || is_mine(write, begin, q->slot)) {
 		return;
 	}
-	if (likely(alone && begin != AM_NEVER)) {
+	if (likely(begin != AM_NEVER && !e->more && !is_other(c, write, q->slot) && !is_other(c, read, q->slot))) {
 		const uint64_t tag = am_tag(c, v, q->event);
 		if (likely(tag)) {
 			put_stamp(q->writes ? &e->write : &e->read, AM_MOMENT(q->event->index, q->slot),

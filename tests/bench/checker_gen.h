@@ -31,9 +31,6 @@ struct gen {
 };
 
 enum { PIPE_SLOTS = 64, SOR_ROW = 32 };
-#ifndef GEN_BURST
-#define GEN_BURST 1
-#endif
 #define VAR(i) (0x100000 + (uint64_t)(i) * 8)
 #define LOCK(i) (0x8000000000 + (uint64_t)(i) * 64)
 #define OWN(t) (0x9000000000 + (uint64_t)(t) * 64)
@@ -223,10 +220,11 @@ static inline bool gen_pipe(struct gen *g, struct am_event *e, struct gen_thread
 		return gen_put(g, e, AM_READ, OWN(s));
 	case 3:
 		return gen_put(g, e, AM_WRITE, OWN(s));
-	case 4:
+	case 4: /* handed over before the region ends */
+		g->done[s] = t->i + 1;
 		return gen_put(g, e, AM_WRITE, VAR((uint64_t)s * PIPE_SLOTS + item));
 	default:
-		g->done[s] = ++t->i;
+		t->i++;
 		t->pc = 11;
 		return gen_put(g, e, AM_END, 4);
 	}
@@ -257,9 +255,8 @@ static inline void gen_next(struct gen *g, struct am_event *e)
 	static bool (*const make[])(struct gen *, struct am_event *, struct gen_thread *) = {
 		gen_bank, gen_sor, gen_star, gen_long, gen_pipe};
 
-	for (bool stay = gen_draw(g, GEN_BURST) != 0;; stay = false) {
-		if (!stay)
-			g->at = gen_draw(g, g->threads);
+	for (;;) {
+		g->at = gen_draw(g, g->threads);
 		struct gen_thread *t = &g->thread[g->at];
 		if (make[g->workload](g, e, t)) {
 			t->pc = t->pc >= 11 ? 0 : t->pc + 1;
