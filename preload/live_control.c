@@ -166,7 +166,7 @@ static uint64_t cpu_ms(void)
 
 void am_live_summary(const struct am_live_totals *t)
 {
-	static const char text[] = "%u events, %u regions, %u threads, %u lost, %u violations (%u repeats, %u "
+	static const char text[] = "%u events, %u regions, %u threads, %u lost, %u violation%s (%u repeats, %u "
 				   "suppressed), %u ms CPU in the drain thread, %u KiB for the analysis%s";
 	static const char json[] = "{\"schema\":\"atommon-report/1\",\"type\":\"summary\",\"events\":%u,\"regions\":%u,"
 				   "\"threads\":%u,\"lost\":%u,\"violations\":%u,\"repeats\":%u,\"suppressed\":%u,"
@@ -183,7 +183,8 @@ void am_live_summary(const struct am_live_totals *t)
 		return;
 	}
 	am_format(line, sizeof line, text, t->events, t->checker.regions, t->threads, t->checker.lost,
-		  r->distinct, r->repeats, r->suppressed, cpu_ms(), t->memory / 1024,
+		  r->distinct, r->distinct == 1 ? "" : "s", r->repeats, r->suppressed, cpu_ms(),
+		  t->memory / 1024,
 		  t->checker.forgotten ? "; the memory ceiling was reached (ATOMMON_MEM_MAX)" : "");
 	am_output_line(line);
 }

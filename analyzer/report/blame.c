@@ -209,17 +209,25 @@ static struct am_print_end print_end(struct story *s, uint32_t number)
 static void identify(struct story *s)
 {
 	const uint32_t n = s->cycle->n_edges;
-	struct am_print_hop hop[AM_CYCLE_MAX];
 	struct am_print print = {.region = s->v->region,
 				 .function = am_story_function(s, s->v->region_place),
 				 .out = print_end(s, s->from[0]), .in = print_end(s, s->to[n - 1]),
-				 .hop = hop, .n_hops = n - 1};
+				 .is_chain = n != 2};
 
-	for (uint32_t i = 0; i + 1 < n; i++)
-		hop[i] = (struct am_print_hop){.region = s->step[s->to[i] - 1].region,
-					       .in = print_end(s, s->to[i]),
-					       .out = print_end(s, s->from[i + 1])};
+	if (n == 2) {
+		print.other = s->step[s->to[0] - 1].region;
+		print.other_in = print_end(s, s->to[0]);
+		print.other_out = print_end(s, s->from[1]);
+	}
 	am_fingerprint_id(am_fingerprint(&print), s->v->id);
+	s->v->coarse = am_fingerprint_coarse(&print);
+	s->v->core = am_fingerprint_core(&print, false);
+	s->v->coarse_core = am_fingerprint_core(&print, true);
+	for (uint32_t i = 0; i < s->n_steps; i++) {
+		const struct am_vframe *f = am_place_frame(s->step[i].place);
+		if (s->step[i].role == AM_ROLE_CYCLE && f && am_frame_is_wrapper(f))
+			s->v->is_vague = true;
+	}
 }
 
 static bool make_room(struct story *s)

@@ -31,41 +31,49 @@ static uint64_t mix_function(uint64_t h, const char *function)
 	return mix(h, function, n);
 }
 
-static uint64_t mix_end(uint64_t h, const struct am_print_end *e)
+static uint64_t mix_end(uint64_t h, const struct am_print_end *e, bool is_coarse)
 {
 	h = mix_text(h, e->operation);
 	h = mix_text(h, e->object);
-	return mix_function(h, e->function);
+	return is_coarse ? h : mix_function(h, e->function);
 }
 
-static uint64_t hop_hash(const struct am_print_hop *hop)
+static uint32_t fingerprint(const struct am_print *p, bool is_coarse)
 {
-	uint64_t h = mix_text(UINT64_C(0xcbf29ce484222325), hop->region);
-	h = mix_end(h, &hop->in);
-	return mix_end(h, &hop->out);
+	uint64_t h = mix_text(UINT64_C(0xcbf29ce484222325), p->region);
+
+	if (!is_coarse)
+		h = mix_function(h, p->function);
+	h = mix_end(h, &p->out, is_coarse);
+	h = mix_end(h, &p->in, is_coarse);
+	if (p->is_chain)
+		h = mix_text(h, "chain");
+	else {
+		h = mix_text(h, p->other);
+		h = mix_end(h, &p->other_in, is_coarse);
+		h = mix_end(h, &p->other_out, is_coarse);
+	}
+	h ^= h >> 33;
+	h *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return (uint32_t)(h >> 32);
 }
 
 uint32_t am_fingerprint(const struct am_print *p)
 {
-	uint64_t h = mix_text(UINT64_C(0xcbf29ce484222325), p->region);
+	return fingerprint(p, false);
+}
 
-	h = mix_function(h, p->function);
-	h = mix_end(h, &p->out);
-	h = mix_end(h, &p->in);
-	/* A set: each different hop once, in any order. */
-	uint64_t sum = 0;
-	for (size_t i = 0; i < p->n_hops; i++) {
-		const uint64_t one = hop_hash(&p->hop[i]);
-		size_t j = 0;
-		while (j < i && hop_hash(&p->hop[j]) != one)
-			j++;
-		if (j == i)
-			sum += one * UINT64_C(0x9e3779b97f4a7c15);
-	}
-	h = (h ^ sum) * UINT64_C(0xff51afd7ed558ccd);
-	h ^= h >> 33;
-	h *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return (uint32_t)(h >> 32);
+uint32_t am_fingerprint_coarse(const struct am_print *p)
+{
+	return fingerprint(p, true);
+}
+
+uint32_t am_fingerprint_core(const struct am_print *p, bool is_coarse)
+{
+	struct am_print alone = *p;
+
+	alone.is_chain = true;
+	return fingerprint(&alone, is_coarse);
 }
 
 void am_fingerprint_id(uint32_t fingerprint, char id[12])

@@ -5,13 +5,14 @@
  * numbers, and after a rebuild that moved lines. Where a name is unknown, module and offset stand
  * in; such an id lasts until the next rebuild.
  *
- * The blamed region's two accesses count in order; what the other transactions did counts as a set:
- * the same mistake met through one, two or five further threads is one mistake.
+ * The blamed region's two accesses count. Of the others, what a single one between them did counts
+ * too; of a longer way only that it is longer: the same mistake met through two, three or seven
+ * further threads in ever new patterns is one mistake, with one remedy.
  */
 #ifndef AM_REPORT_FINGERPRINT_H
 #define AM_REPORT_FINGERPRINT_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One end of an edge, in names. */
@@ -21,21 +22,20 @@ struct am_print_end {
 	const char *function;
 };
 
-/* Another transaction of the cycle: how the cycle enters and leaves it. */
-struct am_print_hop {
-	const char *region;
-	struct am_print_end in, out;
-};
-
 struct am_print {
 	const char *region;
 	const char *function;		/* where it begins */
 	struct am_print_end out, in;	/* the blamed region's two accesses */
-	const struct am_print_hop *hop; /* the others, any order, repeats allowed */
-	size_t n_hops;
+	const char *other;		/* region of the other transaction */
+	struct am_print_end other_in, other_out;
+	bool is_chain;			/* several others: they do not count */
 };
 
 uint32_t am_fingerprint(const struct am_print *print);
+/* The same without functions: for cycles whose stacks are not known well enough. */
+uint32_t am_fingerprint_coarse(const struct am_print *print);
+/* The blamed region and its two accesses alone, whatever the others did. */
+uint32_t am_fingerprint_core(const struct am_print *print, bool is_coarse);
 void am_fingerprint_id(uint32_t fingerprint, char id[12]); /* AV-xxxxxxxx */
 
 #endif

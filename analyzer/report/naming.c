@@ -58,6 +58,14 @@ const char *am_story_function(const struct story *s, const struct am_place *plac
 	return *f->module ? am_textf(s->arena, "%s+0x%x", am_basename(f->module), f->offset) : "";
 }
 
+static const char *short_name(const struct story *s, const char *function)
+{
+	char text[200];
+
+	am_function_short(function, text, sizeof text);
+	return am_arena_copy(s->arena, text);
+}
+
 const char *am_story_region(const struct story *s, uint32_t string, uint32_t site)
 {
 	const char *name = am_story_string(s, string);
@@ -65,7 +73,7 @@ const char *am_story_region(const struct story *s, uint32_t string, uint32_t sit
 	if (*name || !site)
 		return name;
 	name = am_story_function(s, am_places_get(s->b->places, site));
-	return am_textf(s->arena, "section@%s", *name ? name : "?");
+	return am_textf(s->arena, "section@%s", *name ? short_name(s, name) : "?");
 }
 
 struct found {
@@ -92,7 +100,7 @@ static void find_block(struct story *s, const struct am_extent *x, struct found 
 	const char *function = am_story_function(s, place);
 
 	f->object.storage = AM_AT_HEAP;
-	f->object.name = *function ? am_textf(s->arena, "block@%s", function) : "heap block";
+	f->object.name = *function ? am_textf(s->arena, "block@%s", short_name(s, function)) : "heap block";
 	f->object.address = x->start;
 	f->object.size = x->size;
 	f->object.place = place;

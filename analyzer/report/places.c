@@ -118,8 +118,8 @@ static const struct am_place *make(struct am_places *p, const struct am_site *si
 	place->frame = copy;
 	while (place->shown < n && am_frame_is_wrapper(&copy[place->shown]))
 		place->shown++;
-	if (place->shown == n)
-		place->shown = 0;
+	if (place->shown == n) /* nothing but wrappers: the outermost is nearest to the program */
+		place->shown = n ? n - 1 : 0;
 	return place;
 }
 
@@ -148,19 +148,73 @@ const struct am_vframe *am_place_frame(const struct am_place *place)
 	return place && place->n_frames ? &place->frame[place->shown] : NULL;
 }
 
-const char *am_place_text(const struct am_place *place, struct am_arena *arena)
+/* Does the text before p end in "operator"? */
+static bool is_operator(const char *name, const char *p)
+{
+	return p - name >= 8 && strncmp(p - 8, "operator", 8) == 0;
+}
+
+/* Length of what an operator is called: its own brackets and blanks are no parameters. */
+static size_t operator_bytes(const char *p)
+{
+	if (strncmp(p, "()", 2) == 0 || strncmp(p, "[]", 2) == 0)
+		return 2;
+	if (*p == ' ' && p[1] != '<') /* operator new, operator bool */
+		return 1 + strcspn(p + 1, "(<");
+	const size_t n = strspn(p, "<>=+-*/!&|^%~,");
+	return p[n] == ' ' && p[n + 1] == '<' ? n + 1 : n;
+}
+
+size_t am_function_short(const char *name, char *out, size_t size)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const char *start = name, *end = NULL, *p = name;
+	int depth = 0;
+
+	for (; *p && !end; p++) {
+		if (depth == 0 && is_operator(name, p)) {
+			p += operator_bytes(p);
+			if (!*p)
+				break;
+		}
+		if (strncmp(p, anonymous, sizeof anonymous - 1) == 0)
+			p += sizeof anonymous - 2;
+		else if (*p == '(' && depth == 0 && p != name)
+			end = p;
+		else if (*p == '<' || *p == '{' || *p == '(')
+			depth++;
+		else if ((*p == '>' || *p == '}' || *p == ')') && depth > 0)
+			depth--;
+		else if (*p == ' ' && depth == 0 && p[1])
+			start = p + 1;
+	}
+	end = end ? end : p;
+	return am_text_into(out, size, "%.*s", (int)(end - start), start);
+}
+
+void am_place_into(const struct am_place *place, char *out, size_t size)
 {
 	const struct am_vframe *f = am_place_frame(place);
+	char function[200];
 
+	if (size)
+		out[0] = 0;
 	if (!f)
-		return "unknown place";
-	const char *call = *f->function && !strchr(f->function, '(') ? "()" : "";
-	const char *gap = *f->function ? " " : "";
+		return;
+	am_function_short(f->function, function, sizeof function);
+	const char *call = *function ? "() " : "";
 	if (*f->file)
-		return am_textf(arena, "%s%s%s%s:%u", f->function, call, gap, am_basename(f->file),
-				f->line);
-	if (*f->module)
-		return am_textf(arena, "%s%s%s%s+0x%x", f->function, call, gap,
-				am_basename(f->module), f->offset);
-	return am_textf(arena, "0x%x", f->offset);
+		am_text_into(out, size, "%s%s%s:%u", function, call, am_basename(f->file), f->line);
+	else if (*f->module)
+		am_text_into(out, size, "%s%s%s+0x%x", function, call, am_basename(f->module), f->offset);
+	else
+		am_text_into(out, size, "0x%x", f->offset);
+}
+
+const char *am_place_text(const struct am_place *place, struct am_arena *arena)
+{
+	char text[400];
+
+	am_place_into(place, text, sizeof text);
+	return *text ? am_arena_copy(arena, text) : "unknown place";
 }

@@ -27,7 +27,12 @@ bool am_frame_is_wrapper(const struct am_vframe *f);
 /* The last part of a path. */
 const char *am_basename(const char *path);
 
-/* "function() file:line", "function() module+0x12", "module+0x12" or "unknown place". */
+/* A function's name without return type and parameters: "void a::f<int>(char)" is "a::f<int>". */
+size_t am_function_short(const char *name, char *out, size_t size);
+
+/* What people see: "function() file:line", "function() module+0x12", "module+0x12", "0x12" or "". */
+void am_place_into(const struct am_place *place, char *out, size_t size);
+/* The same as a text; "unknown place" for "". */
 const char *am_place_text(const struct am_place *place, struct am_arena *arena);
 
 #endif

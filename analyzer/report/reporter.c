@@ -16,6 +16,7 @@ enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16 };
 
 struct known {
 	char id[AM_ID_SIZE];
+	uint32_t coarse, core, coarse_core;
 	bool is_suppressed, is_printed;
 	uint64_t count;
 	const char *region; /* for the list of repeats */
@@ -121,11 +122,20 @@ static void remember_raw(struct am_reporter *r, uint64_t key, uint32_t known)
 	r->n_raw++;
 }
 
-static struct known *find_known(struct am_reporter *r, const char *id)
+/* A cycle through several others is taken for a direct one of the same region and accesses; one
+ * whose functions are not all known for one that is equal in all else. */
+static struct known *find_known(struct am_reporter *r, const struct am_violation *v)
 {
 	for (uint32_t i = 0; i < r->n_known; i++)
-		if (strcmp(r->known[i].id, id) == 0)
+		if (strcmp(r->known[i].id, v->id) == 0)
 			return &r->known[i];
+	const bool is_chain = v->n_edges != 2;
+	for (uint32_t i = 0; i < r->n_known; i++) {
+		const struct known *k = &r->known[i];
+		if ((is_chain && k->core == v->core) || (v->is_vague && k->coarse == v->coarse) ||
+		    (is_chain && v->is_vague && k->coarse_core == v->coarse_core))
+			return &r->known[i];
+	}
 	return NULL;
 }
 
@@ -145,6 +155,9 @@ static struct known *add_known(struct am_reporter *r, const struct am_violation 
 	struct known *k = &r->known[r->n_known++];
 	memset(k, 0, sizeof *k);
 	memcpy(k->id, v->id, sizeof k->id);
+	k->coarse = v->coarse;
+	k->core = v->core;
+	k->coarse_core = v->coarse_core;
 	k->region = am_arena_copy(&r->names, v->region);
 	return k;
 }
@@ -213,7 +226,7 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
 	complete(r, witness, v);
 	if (told)
 		*told = v;
-	struct known *k = find_known(r, v->id);
+	struct known *k = find_known(r, v);
 	if (k) {
 		remember_raw(r, key, (uint32_t)(k - r->known));
 		count_repeat(r, k);

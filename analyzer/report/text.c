@@ -36,25 +36,6 @@ static void label(struct page *p, const char *text)
 	am_line_to(&p->l, BODY);
 }
 
-static void place_text(const struct am_place *place, char *buf, size_t size)
-{
-	const struct am_vframe *f = am_place_frame(place);
-
-	buf[0] = 0;
-	if (!f)
-		return;
-	const char *call = *f->function && !strchr(f->function, '(') ? "()" : "";
-	const char *gap = *f->function ? " " : "";
-	if (*f->file)
-		am_text_into(buf, size, "%s%s%s%s:%u", f->function, call, gap, am_basename(f->file),
-			  f->line);
-	else if (*f->module)
-		am_text_into(buf, size, "%s%s%s%s+0x%x", f->function, call, gap,
-			  am_basename(f->module), f->offset);
-	else
-		am_text_into(buf, size, "0x%x", f->offset);
-}
-
 static void thread_text(const struct am_vthread *t, char *buf, size_t size)
 {
 	if (*t->name)
@@ -137,10 +118,12 @@ static void where(struct page *p)
 
 	thread_text(&v->thread[v->region_thread], thread, sizeof thread);
 	label(p, "where");
-	place_text(v->region_place, text, sizeof text);
-	if (f && *f->file)
-		am_text_into(text, sizeof text, "%s%s%s:%u", f->function, *f->function ? "() " : "", f->file,
-			  f->line);
+	am_place_into(v->region_place, text, sizeof text);
+	if (f && *f->file) {
+		char function[200];
+		am_function_short(f->function, function, sizeof function);
+		am_text_into(text, sizeof text, "%s%s%s:%u", function, *function ? "() " : "", f->file, f->line);
+	}
 	am_line_text(&p->l, *text ? text : "at an unknown place");
 	am_line_text(&p->l, ", in ");
 	am_line_text(&p->l, thread);
@@ -180,7 +163,7 @@ static void lay_out(struct page *p)
 			p->n_lanes = 0;
 		operation_text(v, s, text, sizeof text);
 		operation = am_columns(text) > operation ? am_columns(text) : operation;
-		place_text(s->place, text, sizeof text);
+		am_place_into(s->place, text, sizeof text);
 		place = am_columns(text) > place ? am_columns(text) : place;
 		if (s->in_region) {
 			if (!p->region_first)
@@ -259,7 +242,7 @@ static void step_line(struct page *p, const struct am_vstep *s)
 	l->width = width;
 	l->is_full = false;
 	am_line_to(l, p->place_column);
-	place_text(s->place, text, sizeof text);
+	am_place_into(s->place, text, sizeof text);
 	am_line_text(l, text);
 	am_line_ink(l, AM_INK_PLAIN);
 	am_line_end(l);
@@ -285,7 +268,7 @@ static unsigned callers(struct page *p, const struct am_vstep *s, char *text, si
 		char frame[TEXT];
 		if (f != s->place->shown && am_frame_is_wrapper(one.frame))
 			continue;
-		place_text(&one, frame, sizeof frame);
+		am_place_into(&one, frame, sizeof frame);
 		if (n + strlen(frame) + 8 < size)
 			n += am_text_into(text + n, size - n, " %s %s", shown ? p->caller : "", frame);
 		shown++;
@@ -352,7 +335,7 @@ static void object_line(struct page *p, const struct am_vobject *o, unsigned col
 	if (o->thread < p->v->n_threads)
 		am_text_into(by, sizeof by, " by T%u", p->v->thread[o->thread].id);
 	if (o->place && o->place->n_frames)
-		place_text(o->place, place, sizeof place);
+		am_place_into(o->place, place, sizeof place);
 	switch (o->storage) {
 	case AM_AT_GLOBAL:
 		n += am_text_into(text + n, sizeof text - n, "global in %s", am_basename(o->module));
@@ -361,7 +344,8 @@ static void object_line(struct page *p, const struct am_vobject *o, unsigned col
 		n += am_text_into(text + n, sizeof text - n, "heap at 0x%x", o->address);
 		break;
 	default:
-		n += am_text_into(text + n, sizeof text - n, "at 0x%x", o->address);
+		n += am_text_into(text + n, sizeof text - n, "at 0x%x, in no module (heap or stack)",
+				  o->address);
 	}
 	if (o->size)
 		n += am_text_into(text + n, sizeof text - n, ", %l byte%s", o->size, o->size == 1 ? "" : "s");
@@ -396,7 +380,7 @@ static void cast(struct page *p)
 				am_line_text(&p->l, text);
 			} else
 				am_line_text(&p->l, ", created at ");
-			place_text(t->place, text, sizeof text);
+			am_place_into(t->place, text, sizeof text);
 			am_line_text(&p->l, text);
 		}
 		am_line_end(&p->l);

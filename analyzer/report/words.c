@@ -222,11 +222,14 @@ static const char *remedy_split(const struct story *s, uint32_t lock, const stru
 	if (!gap) /* lock level: the release was not kept */
 		return am_textf(s->arena, "Hold %s from step %u to step %u without letting go in between.",
 				name, from, z->number);
-	return am_textf(s->arena, "Hold %s from step %u to step %u: %s at step %u (%s) lets other threads "
+	const struct am_vframe *f = am_place_frame(gap->place);
+	const bool is_told = f && !am_frame_is_wrapper(f);
+	return am_textf(s->arena, "Hold %s from step %u to step %u: %s at step %u%s%s%s lets other threads "
 				  "in before the region is done.",
 			name, from, z->number,
 			gap->kind == AM_WAIT ? "the condition wait" : "the release", gap->number,
-			am_place_text(gap->place, s->arena));
+			is_told ? " (" : "", is_told ? am_place_text(gap->place, s->arena) : "",
+			is_told ? ")" : "");
 }
 
 static const char *remedy_lock(const struct story *s)
@@ -298,8 +301,8 @@ static const char *edge_words(const struct story *s, const struct am_vstep *from
 	const char *t = thread_text(s, from), *u = thread_text(s, to);
 
 	if (is_program)
-		return am_textf(s->arena, "%s came to %s after %s, in program order", t,
-				transaction(s, to), transaction(s, from));
+		return am_textf(s->arena, "%s did both, step %u first: %s precedes a later %s", t,
+				from->number, transaction(s, from), transaction(s, to));
 	const bool is_sync = am_kind_is_sync(from->kind);
 	return am_textf(s->arena, "%s %s %s before %s %s%s: %s precedes %s", t, past(from),
 			object_text(s, from), u, is_sync ? "did" : past(to), is_sync ? "" : " it",

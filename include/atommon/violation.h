@@ -122,6 +122,10 @@ struct am_violation {
 	enum am_pattern pattern;
 	const char *model;   /* "" for observed; sync, avp, value, ctp */
 	char id[AM_ID_SIZE]; /* equal across runs, address randomisation and rebuilds */
+	uint32_t coarse;     /* the id without functions */
+	uint32_t core;	     /* the id without the other transactions */
+	uint32_t coarse_core; /* without both */
+	bool is_vague;	     /* some step's stack ends in a library wrapper: its function is not known */
 	const char *region;  /* the blamed one */
 	const struct am_place *region_place;
 	uint32_t region_thread; /* index into thread[] */

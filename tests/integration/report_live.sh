@@ -59,7 +59,7 @@ contains "ATOMMON_LOG that cannot be opened: stderr" "$err" "$id"
 err=$(preload ATOMMON_VERBOSE=1 "$PROG/report_lost" 50 2>&1 >/dev/null)
 contains "repeats are counted" "$err" "50 times in all"
 same "and told in full once" 1 "$(grep -c 'atomicity violation' <<<"$err")"
-contains "summary" "$err" "1 violations (49 repeats, 0 suppressed)"
+contains "summary" "$err" "1 violation (49 repeats, 0 suppressed)"
 err=$(preload ATOMMON_MAX_REPORTS=0 "$PROG/report_lost" 2>&1 >/dev/null)
 contains "ATOMMON_MAX_REPORTS=0" "$err" "not reported in full"
 err=$(preload ATOMMON_VERBOSE=2 "$PROG/report_fixed" 1 2>&1 >/dev/null)

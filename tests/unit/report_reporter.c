@@ -1,5 +1,6 @@
 /* The reporter: ids, counting, names, degradation, witnesses. */
 /* SPDX-License-Identifier: MIT */
+#include "analyzer/report/places.h"
 #include "report_fixture.h"
 
 /* ---- ids ---------------------------------------------------------------------------------------- */
@@ -50,20 +51,48 @@ Test(fingerprint, tells_regions_and_operations_apart)
 	cr_expect_str_neq(a, b);
 }
 
-Test(fingerprint, the_same_mistake_through_a_further_thread_is_the_same)
+/* The lost update through n further threads. */
+static struct am_cycle through(const struct world *w, uint32_t n)
+{
+	struct am_cycle c = world_lost_update(w, 1, 2);
+
+	for (uint32_t i = 1; i <= n; i++) {
+		c.edge[i + 1] = c.edge[i];
+		c.edge[i].to = world_access(w, 15 + i, 2 + i, i % 2 ? AM_READ : AM_WRITE, S_OTHER, i);
+		c.edge[i + 1].from = c.edge[i].to;
+	}
+	c.edge[n + 1].to.index = c.close_index = 30;
+	c.n_edges = n + 2;
+	return c;
+}
+
+Test(fingerprint, ways_through_several_others_are_one_mistake)
 {
 	struct world w;
 	char a[AM_ID_SIZE], b[AM_ID_SIZE];
 
 	world_init(&w, 0x400000);
-	struct am_cycle c = world_lost_update(&w, 1, 2);
+	struct am_cycle c = through(&w, 1);
 	id_of(0x400000, 0, 1, 2, &c, a);
-	c.edge[2] = c.edge[1];
-	c.edge[1].to = world_access(&w, 16, 3, AM_WRITE, S_OTHER, 7);
-	c.edge[2].from = c.edge[1].to;
-	c.n_edges = 3;
+	c = through(&w, 3);
 	id_of(0x400000, 0, 1, 2, &c, b);
 	cr_expect_str_eq(a, b);
+}
+
+Test(reporter, a_roundabout_way_repeats_the_direct_one)
+{
+	struct rig g = rig_new(0x400000);
+	struct am_reporter_stats st;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	for (uint32_t n = 0; n < 4; n++) {
+		const struct am_cycle c = through(&g.w, n);
+		cr_expect_eq(am_reporter_cycle(g.r, &c, NULL, NULL), n == 0);
+	}
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.distinct, 1u);
+	cr_expect_eq(st.repeats, 3u);
+	rig_free(&g);
 }
 
 /* ---- counting ----------------------------------------------------------------------------------- */
@@ -208,4 +237,30 @@ Test(reporter, a_witness_gives_the_order_of_the_steps)
 	has("T2's write moves before T1's.");
 	has("Region \"withdraw\" is not atomic");
 	rig_free(&g);
+}
+
+/* ---- names of functions ------------------------------------------------------------------------- */
+
+Test(places, function_names_are_short)
+{
+	static const char *const pairs[][2] = {
+		{"main", "main"},
+		{"void bank::withdraw<int>(Account*, int)", "bank::withdraw<int>"},
+		{"Account::get() const", "Account::get"},
+		{"main::{lambda()#1}::operator()() const", "main::{lambda()#1}::operator()"},
+		{"std::map<int, long>::operator[](int const&)", "std::map<int, long>::operator[]"},
+		{"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
+		{"operator new(unsigned long)", "operator new"},
+		{"bool operator< <int>(A<int> const&)", "operator< <int>"},
+		{"void f<(anonymous namespace)::E>(int (*)(char))", "f<(anonymous namespace)::E>"},
+		{"", ""},
+		{"(", "("},
+		{"f(", "f"},
+		{"operator", "operator"},
+	};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		char out[100];
+		am_function_short(pairs[i][0], out, sizeof out);
+		cr_expect_str_eq(out, pairs[i][1], "%s: %s", pairs[i][0], out);
+	}
 }

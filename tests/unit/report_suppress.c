@@ -1,6 +1,7 @@
 /* Suppressions: the grammar, what each kind matches, dates, usage; a bad line is never fatal. */
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report_fixture.h"
@@ -43,6 +44,8 @@ static unsigned parse(const char *text)
 	return am_suppressions_parse(sup, "my.supp", text, strlen(text), 20261116, keep, &complaints);
 }
 
+static char covered_id[AM_ID_SIZE];
+
 /* Is the bank's lost update suppressed? */
 static bool covered(void)
 {
@@ -54,6 +57,7 @@ static bool covered(void)
 	am_reporter_cycle(g.r, &c, NULL, &v);
 	cr_assert_not_null(v);
 	const bool yes = am_suppressions_match(sup, v);
+	memcpy(covered_id, v->id, sizeof covered_id);
 	rig_free(&g);
 	return yes;
 }
@@ -81,7 +85,9 @@ Test(suppress, each_kind_matches_what_it_names)
 	cr_expect(one("stack:withdraw"));
 	cr_expect(one("stack:deposit"));
 	cr_expect_not(one("stack:withdraw;main"));
-	cr_expect(one("id:AV-e2a42ad7"));
+	char line[40];
+	snprintf(line, sizeof line, "id:%s", covered_id);
+	cr_expect(one(line));
 	cr_expect_not(one("id:AV-00000000"));
 }
 
