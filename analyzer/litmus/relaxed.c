@@ -13,7 +13,8 @@ struct bits {
 	uint64_t w[2];
 };
 
-enum { PENDING, DONE, SKIPPED };
+/* DOOMED: something that comes after it went first, so it must turn out to be skipped. */
+enum { PENDING, DONE, SKIPPED, DOOMED };
 /* words of a thread */
 enum { WAITS, NOTIFIED, STOPPED, THREAD_WORDS };
 
@@ -158,7 +159,18 @@ static void prepare(struct search *s)
 static bool all_settled(const struct search *s, const uint64_t *row, const struct bits *set)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (has(set, i) && row[i] == PENDING)
+		if (has(set, i) && (row[i] == PENDING || row[i] == DOOMED))
+			return false;
+	return true;
+}
+
+/* May everything in the set still come out as done or skipped? Guards that nobody knows yet may be
+ * false: only the model without speculation limits (coherence) lets an event go on that hope. */
+static bool all_may_settle(const struct search *s, const uint64_t *row, const struct bits *set)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (has(set, i) && row[i] == PENDING &&
+		    (!s->ctp->events[i].guard || all_settled(s, row, &s->guard_needs[i])))
 			return false;
 	return true;
 }
@@ -195,7 +207,7 @@ static uint64_t load(const struct search *s, uint64_t *row, uint32_t id)
 			if (row[w] == SKIPPED || !am_ctp_is_store(o) || o->object != e->object ||
 			    word_of(s, row, o) != place)
 				continue;
-			if (row[w] == PENDING)
+			if (row[w] != DONE)
 				return value(s, row, o->value) & size_mask(e);
 			break;
 		}
@@ -212,7 +224,7 @@ static bool thread_ended(const struct search *s, uint64_t *row, uint32_t thread)
 	const struct am_ctp_thread *t = &s->ctp->threads[thread];
 
 	for (uint32_t i = 0; i < t->length; i++)
-		if (row[t->events[i]] == PENDING)
+		if (row[t->events[i]] == PENDING || row[t->events[i]] == DOOMED)
 			return false;
 	return !*thread_word(s, row, thread, STOPPED);
 }
@@ -334,17 +346,18 @@ static bool is_silent(const struct am_ctp_event *e)
 	return is_mark(e) || is_check(e) || e->kind == AM_FENCE;
 }
 
-static bool is_ready(const struct search *s, const uint64_t *row, uint32_t id)
+static bool is_ready(const struct search *s, const uint64_t *row, uint32_t id, bool may_hope)
 {
 	const struct am_ctp_event *e = &s->ctp->events[id];
 
 	return row[id] == PENDING && !row[s->threads + THREAD_WORDS * e->thread + STOPPED] &&
-	       all_settled(s, row, &s->kept[id]) && all_settled(s, row, &s->needs[id]) &&
-	       is_started(s, row, e->thread);
+	       (may_hope ? all_may_settle(s, row, &s->kept[id]) :
+			   all_settled(s, row, &s->kept[id])) &&
+	       all_settled(s, row, &s->needs[id]) && is_started(s, row, e->thread);
 }
 
-/* Guards that are false, marks, conditions, fences: as soon as possible. */
-static void settle(struct search *s, uint64_t *row)
+/* Guards that are false, marks, conditions, fences: as soon as possible. False: a hope failed. */
+static bool settle(struct search *s, uint64_t *row)
 {
 	bool moved = true;
 
@@ -352,19 +365,33 @@ static void settle(struct search *s, uint64_t *row)
 		moved = false;
 		for (uint32_t i = 0; i < s->n; i++) {
 			const struct am_ctp_event *e = &s->ctp->events[i];
-			if (row[i] != PENDING)
+			if (row[i] != PENDING && row[i] != DOOMED)
 				continue;
-			if (e->guard && all_settled(s, row, &s->guard_needs[i]) &&
-			    !value(s, row, e->guard)) {
-				row[i] = SKIPPED;
-				moved = true;
-			} else if (is_silent(e) && is_ready(s, row, i) && is_possible(s, row, i)) {
+			if (e->guard && all_settled(s, row, &s->guard_needs[i])) {
+				if (!value(s, row, e->guard)) {
+					row[i] = SKIPPED;
+					moved = true;
+					continue;
+				}
+				if (row[i] == DOOMED)
+					return false;
+			}
+			if (is_silent(e) && is_ready(s, row, i, false) && is_possible(s, row, i)) {
 				struct am_vm_step ignored;
 				happen(s, row, i, UINT32_MAX, &ignored);
 				moved = true;
 			}
 		}
 	}
+	return true;
+}
+
+static bool has_doomed(const struct search *s, const uint64_t *row)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (row[i] == DOOMED)
+			return true;
+	return false;
 }
 
 /* ---- histories --------------------------------------------------------------------------------------- */
@@ -435,22 +462,27 @@ static void search(struct search *s, const uint64_t *before);
 static void one_move(struct search *s, const uint64_t *before, uint32_t id, uint32_t woken)
 {
 	uint64_t *row = malloc(s->words * sizeof(*row));
-	const bool is_observer = s->lc->events[id].origin == AM_LIT_O_OBSERVER;
+	const bool is_hidden = s->lc->events[id].origin == AM_LIT_O_OBSERVER ||
+			       is_silent(&s->ctp->events[id]);
 
 	if (!row)
 		abort();
 	memcpy(row, before, s->words * sizeof(*row));
+	for (uint32_t i = 0; i < s->n; i++)
+		if (has(&s->kept[id], i) && row[i] == PENDING)
+			row[i] = DOOMED;
 	if (++s->steps_done > s->options->budget || s->n_steps == AM_HIST_STEPS_MAX) {
 		s->out->out_of_budget = true;
 	} else {
 		struct am_vm_step step;
-		describe(s, row, id, &step);
+		if (!is_hidden)
+			describe(s, row, id, &step);
 		happen(s, row, id, woken, &step);
-		if (!is_observer)
+		if (!is_hidden)
 			s->steps[s->n_steps++] = step;
-		settle(s, row);
-		search(s, row);
-		if (!is_observer)
+		if (settle(s, row))
+			search(s, row);
+		if (!is_hidden)
 			s->n_steps--;
 	}
 	free(row);
@@ -465,14 +497,16 @@ static void search(struct search *s, const uint64_t *before)
 	if (!row)
 		abort();
 	memcpy(row, before, s->words * sizeof(*row));
-	note_state(s, row);
+	const bool is_valid = !has_doomed(s, row);
+	if (is_valid)
+		note_state(s, row);
 	if (!s->want_runs && !am_stateset_add(&s->seen, row, &index)) {
 		free(row);
 		return;
 	}
 	for (uint32_t i = 0; i < s->n && !s->out->out_of_budget; i++) {
 		const struct am_ctp_event *e = &s->ctp->events[i];
-		if (is_silent(e) || !is_ready(s, row, i) || !is_possible(s, row, i))
+		if (!is_ready(s, row, i, true) || !is_possible(s, row, i) || is_mark(e))
 			continue;
 		bool has_waiter = false;
 		moved = true;
@@ -484,7 +518,7 @@ static void search(struct search *s, const uint64_t *before)
 		if (!has_waiter)
 			one_move(s, row, i, UINT32_MAX);
 	}
-	if (!moved && s->want_runs) {
+	if (!moved && s->want_runs && is_valid) {
 		const struct am_history h = { s->lit, s->steps, s->n_steps };
 		am_explored_judge(&s->out->found, s->options, &h);
 	}
