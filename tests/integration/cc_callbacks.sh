@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Each callback of each compiler arrives: a program with one access of every kind is recorded, and
+# every one must be in the trace with its kind and bytes.
+. "$(dirname "$0")/../lib.sh"
+src=$TOP/tests/prog/plain/callbacks.c
+
+# "symbol kind bytes" of every access to a global variable; accesses to one variable in pieces add up.
+accesses() { # accesses TRACE PROGRAM
+	atommon-dump --text "$1" >dump
+	{
+		sed -nE 's/^!module 0 base=(0x[0-9a-f]+).*/base \1/p' dump
+		nm -S "$2" | awk 'NF == 4 && $3 ~ /[BbDd]/ { print "symbol", $1, $2, $4 }'
+		sed -nE 's/^[0-9]+ T[0-9]+ (read|write|update) (0x[0-9a-f]+) (.*)/access \1 \2 \3/p' dump
+	} | python3 -c '
+import re, sys
+base, symbols, seen = 0, [], {}
+for line in sys.stdin:
+    f = line.split()
+    if f[0] == "base":
+        base = int(f[1], 16)
+    elif f[0] == "symbol":
+        symbols.append((int(f[1], 16), int(f[2], 16), f[3]))
+    else:
+        at = int(f[2], 16) - base
+        size = re.search(r"size=(\d+)", line)
+        for start, length, name in symbols:
+            if start <= at < start + length:
+                key = (name, f[1])
+                seen.setdefault(key, set()).update(range(at, at + int(size.group(1) if size else 1)))
+for (name, kind), places in sorted(seen.items()):
+    print(name, kind, len(places))'
+}
+
+cat >expected <<'END'
+aa1 update 1
+aa2 update 2
+aa4 update 4
+aa8 update 8
+ac4 update 4
+af4 read 4
+al1 read 1
+al2 read 2
+al4 read 4
+al8 read 8
+an4 update 4
+ao4 update 4
+as1 write 1
+as2 write 2
+as4 write 4
+as8 write 8
+ax4 update 4
+copy_from read 100
+copy_to write 100
+cpy_from read 64
+cpy_to write 64
+move_from read 64
+move_to write 64
+pr read 14
+pw write 14
+r1 read 1
+r16 read 16
+r2 read 2
+r4 read 4
+r8 read 8
+set_to write 64
+u1 read 1
+u1 write 1
+u2 read 2
+u2 write 2
+u4 read 4
+u4 write 4
+u8 read 8
+u8 write 8
+vr4 read 4
+vw4 write 4
+w1 write 1
+w16 write 16
+w2 write 2
+w4 write 4
+w8 write 8
+END
+
+try() { # try NAME FLAGS...
+	local name=$1 missing
+	shift
+	check "$name: builds" atommon-cc "$@" -g "$src" -o callbacks
+	same "$name: runs by itself" "1 1 1 1 1 1 1 0 1" "$(./callbacks)"
+	same "$name: runs watched" "1 1 1 1 1 1 1 0 1" \
+		"$(preload ATOMMON_MODE=record ATOMMON_TRACE="$name.atm" ./callbacks 2>&1)"
+	missing=$(comm -23 expected <(accesses "$name.atm" callbacks | sort))
+	same "$name: every access is in the trace" "" "$missing"
+}
+
+for cc in gcc clang-14 clang-16 clang-19; do
+	command -v $cc >/dev/null || continue
+	for level in -O0 -O2; do
+		ATOMMON_CC=$cc try "$cc$level" $level
+	done
+done
+command -v clang-14 >/dev/null && try symbolic-O1 --symbolic -O1
+finish
