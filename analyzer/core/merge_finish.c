@@ -1,7 +1,7 @@
 /*
- * The end of a stream: close holes. A hole is a number that was taken and whose record was never
- * written, because the process died in between; no pending record carries it. Runs once, where the
- * merge runs.
+ * The end of a stream: close holes, or give up what lies behind a cut. A hole is a number that was
+ * taken and whose record was never written, because the process died in between; no pending record
+ * carries it. Runs once, where the merge runs.
  *
  * All pending numbers are collected and sorted once; a parked thread's slot is then moved on to the
  * smallest pending number that it can still reach. In a stream whose records were damaged there may
@@ -221,4 +221,30 @@ uint64_t am_merge_finish(struct am_merge *m)
 	}
 	release(m, &all);
 	return holes;
+}
+
+uint64_t am_merge_abandon(struct am_merge *m, unsigned cause)
+{
+	uint64_t forgotten = 0;
+
+	am_merge_run(m);
+	for (size_t i = 0; i < m->thread_cap; i++) {
+		struct merge_thread *t = m->thread[i];
+		struct am_event lost = {.kind = AM_LOST, .mode = (uint8_t)cause};
+		if (!t)
+			continue;
+		for (size_t at = t->head; at < t->tail; at += am_record_units(t->units + at))
+			lost.aux += am_unit_kind(t->units + at) != AM_NONE;
+		if (t->is_parked)
+			merge_unpark(m, t);
+		t->head = t->tail = 0;
+		if (lost.aux == 0)
+			continue;
+		lost.thread = t->id;
+		lost.index = m->index++;
+		forgotten += lost.aux;
+		m->out(m->ctx, &lost);
+	}
+	m->pending = 0;
+	return forgotten;
 }

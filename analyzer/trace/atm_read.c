@@ -342,10 +342,28 @@ static int read_chunk(struct am_source *s, struct am_atm_chunk *h)
 
 static int finish(struct am_source *s)
 {
-	if (!s->info.has_footer && s->ring && ring_recover(s) < 0)
-		return -1;
-	s->info.holes += am_merge_finish(s->merge);
+	bool is_whole = s->info.has_footer && s->info.lost[AM_LOST_LIMIT] == 0;
+
+	if (!s->info.has_footer && s->ring) {
+		const int r = ring_recover(s);
+		if (r < 0)
+			return -1;
+		is_whole = r > 0;
+	}
+	source_finish(s, is_whole);
 	return s->has_failed ? -1 : 0;
+}
+
+static int read_footer(struct am_source *s, const struct am_atm_chunk *h)
+{
+	struct am_atm_footer f;
+
+	if (h->raw_bytes < sizeof f)
+		return bad(s, h, "is cut");
+	memcpy(&f, s->atm.raw, sizeof f);
+	memcpy(s->info.lost, f.lost, sizeof f.lost);
+	s->info.has_footer = true;
+	return 1;
 }
 
 int atm_fill(struct am_source *s)
@@ -365,7 +383,7 @@ int atm_fill(struct am_source *s)
 	else if (h.type == AM_ATM_ORDERED)
 		r = read_ordered(s, &h);
 	else
-		s->info.has_footer = true;
+		r = read_footer(s, &h);
 	a->offset += sizeof h + h.bytes;
 	s->info.file_bytes = a->offset;
 	return r;

@@ -21,8 +21,8 @@ struct am_atomic {
 	struct am_mem mem;
 	const struct am_source *source;
 	struct am_names *names;
-	char *globs;	       /* of fn:, a comma list */
-	struct am_map section; /* lock and site -> id */
+	char *globs;		/* of fn:, a comma list */
+	struct am_map section;	/* lock and site -> id */
 	struct am_map function; /* address + 1 -> id + 1; 1: no region */
 	struct am_map by_text;	/* hash of a made name -> id, first of that hash */
 	const char **string;
@@ -63,7 +63,8 @@ static const char *function_at(struct am_atomic *a, uint64_t address, bool is_re
 	struct am_frame frame;
 	const struct am_tables *tables = am_source_tables(a->source);
 
-	if (!a->names->symbols || !am_symbols_frames(a->names->symbols, tables, address, is_return, &frame, 1))
+	if (!a->names->symbols ||
+	    !am_symbols_frames(a->names->symbols, tables, address, is_return, &frame, 1))
 		return NULL;
 	return frame.function;
 }
@@ -84,7 +85,8 @@ static const char *function_of_site(struct am_atomic *a, uint32_t site)
 static uint32_t section_name(void *ctx, uint64_t lock, uint32_t site)
 {
 	struct am_atomic *a = ctx;
-	uint64_t *known = am_map_put(&a->section, &a->mem, (lock * UINT64_C(0x9e3779b97f4a7c15) ^ site) | 1);
+	uint64_t *known =
+		am_map_put(&a->section, &a->mem, (lock * UINT64_C(0x9e3779b97f4a7c15) ^ site) | 1);
 	char text[NAME_MAX_BYTES];
 	const char *name;
 
@@ -138,8 +140,8 @@ static char *globs_of(const char *atomic)
 	return globs;
 }
 
-struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source, struct am_names *names,
-				am_event_fn *out, void *ctx)
+struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source,
+				struct am_names *names, am_event_fn *out, void *ctx)
 {
 	struct am_atomic *a = calloc(1, sizeof *a);
 

@@ -13,8 +13,8 @@
 struct am_atomic;
 
 /* `names` follows the events by itself (am_names_event before am_atomic_event). NULL: no memory. */
-struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source, struct am_names *names,
-				am_event_fn *out, void *ctx);
+struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source,
+				struct am_names *names, am_event_fn *out, void *ctx);
 void am_atomic_event(struct am_atomic *a, const struct am_event *event);
 /* The source's tables with the made names added; valid until the next event. */
 void am_atomic_tables(struct am_atomic *a, struct am_tables *tables);

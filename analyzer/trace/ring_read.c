@@ -228,8 +228,12 @@ static int read_units(struct ring_reader *r, const struct am_ringdir *d)
 	if (!read_at(r, d->offset, r->units, d->n_units * sizeof *r->units))
 		return bad(r, d->offset, "units lie outside the file");
 	uint64_t i = d->tail, position = d->tail - d->first + d->base;
-	if (position > t->position) {
-		n_out += put_lost(r->out, position - t->position);
+	if (position > t->position && r->s->info.format == AM_SOURCE_RING) {
+		n_out += put_lost(r->out,
+				  position - t->position); /* there is no trace: it begins here */
+	} else if (position > t->position) {
+		r->s->has_gap = true; /* the recording had stopped before: this is after a hole */
+		return 1;
 	} else {
 		i += t->position - position; /* the trace has these */
 		if (i > w.end)
@@ -353,6 +357,6 @@ int ring_fill(struct am_source *s)
 	s->tables.t.pid = r.h.pid;
 	if (read_all(s, &r) < 0)
 		return -1;
-	s->info.holes += am_merge_finish(s->merge);
+	source_finish(s, true);
 	return s->has_failed ? -1 : 0;
 }

@@ -94,6 +94,28 @@ int source_feed(struct am_source *s, uint32_t thread, const struct am_unit *unit
 	return s->has_failed ? -1 : 1;
 }
 
+void source_finish(struct am_source *s, bool is_whole)
+{
+	/* An ordered file has its lost events where they belong. */
+	const bool is_limit =
+		s->info.lost[AM_LOST_LIMIT] > 0 && !(s->info.features & AM_ATM_F_ORDERED);
+
+	if (is_whole && !s->has_gap)
+		s->info.holes += am_merge_finish(s->merge);
+	else
+		s->info.dropped +=
+			am_merge_abandon(s->merge, is_limit ? AM_LOST_LIMIT : AM_LOST_TORN);
+	if (is_limit)
+		source_push(s, (struct am_event){.kind = AM_LOST,
+						 .mode = AM_LOST_LIMIT,
+						 .aux = s->info.lost[AM_LOST_LIMIT]});
+	if (!s->info.note[0] && (s->info.dropped || is_limit))
+		snprintf(s->info.note, sizeof s->info.note,
+			 is_limit ? "the recording reached its limit; the end of the run is missing"
+				  : "the trace is cut; %llu records behind the cut are left out",
+			 (unsigned long long)s->info.dropped);
+}
+
 /* ---- expressions --------------------------------------------------------------------------- */
 
 static bool define_node(struct am_source *s, struct source_thread *t, uint32_t node,

@@ -13,6 +13,10 @@
  *	if (r < 0)
  *		fprintf(stderr, "%s\n", am_source_error(s));
  *
+ * What a source gives is a run that happened, or the beginning of one. If the file was cut, or the
+ * recording ended at a limit, records whose predecessors are missing are left out; lost events at
+ *the end say how many. After a kill the rings complete the trace.
+ *
  * Memory: tables and expressions of the part read so far, plus the records that cannot go yet. A
  * writer that keeps to AM_ATM_WINDOW (trace.h) holds the latter below 100 MiB; a file that does not
  * ends in an error at `reorder_limit`.
@@ -50,8 +54,10 @@ struct am_source_info {
 	uint64_t units;	     /* taken in, from chunks and rings */
 	uint64_t recovered;  /* units that came from rings */
 	uint64_t holes;	     /* numbers that nobody carried: records in progress at a kill */
-	uint64_t events;     /* passed on */
-	char note[256];	     /* something a person should know, or "" */
+	uint64_t dropped; /* records behind a cut or gap, of which others before them are missing */
+	uint64_t lost[8]; /* by enum am_lost, as the footer says */
+	uint64_t events;  /* passed on */
+	char note[256];	  /* something a person should know, or "" */
 };
 
 struct am_source;

@@ -58,6 +58,7 @@ struct am_source {
 	int (*fill)(struct am_source *s);
 	struct atm_reader atm;
 	struct line_reader lines;
+	bool has_gap; /* units of a thread are missing in between */
 	bool has_ended, has_failed;
 	char error[AM_SOURCE_ERROR_MAX];
 };
@@ -75,7 +76,9 @@ int source_feed(struct am_source *s, uint32_t thread, const struct am_unit *unit
 int atm_open(struct am_source *s, const uint8_t magic[8]);
 int atm_fill(struct am_source *s);
 void atm_close(struct am_source *s);
-/* Take what the rings hold beyond the trace. */
+/* Pass on the rest. is_whole: at most records in progress are missing. */
+void source_finish(struct am_source *s, bool is_whole);
+/* Take what the rings hold beyond the trace: 1, 0 if they are of no use, -1. */
 int ring_recover(struct am_source *s);
 int ring_fill(struct am_source *s); /* a ring file without a trace */
 int text_fill(struct am_source *s);

@@ -197,6 +197,8 @@ static void print_file(const struct am_stats *s, FILE *out, const struct am_sour
 			"  recovered from rings: %" PRIu64 " units; records in progress: %" PRIu64
 			"\n",
 			info->recovered, info->holes);
+	if (info->dropped)
+		fprintf(out, "  left out behind the cut: %" PRIu64 " records\n", info->dropped);
 	fputs("  lost", out);
 	uint64_t all = 0;
 	for (unsigned i = 0; i < 8; i++) {

@@ -35,4 +35,9 @@ uint64_t am_merge_pending(const struct am_merge *merge);
  * at a kill) and pass on the rest. Returns the number of holes closed. */
 uint64_t am_merge_finish(struct am_merge *merge);
 
+/* No more will be fed, and more than records in progress is missing (a file that was cut): what
+ * still waits cannot be put into an order that happened. Forget it; each thread that had some gets
+ * a lost event of this cause (enum am_lost) with their number. Returns how many were forgotten. */
+uint64_t am_merge_abandon(struct am_merge *merge, unsigned cause);
+
 #endif

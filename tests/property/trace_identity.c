@@ -383,8 +383,18 @@ static void round_trip(void)
 	free(second.e);
 }
 
-/* The events of each thread in `part` are the first ones of that thread in `whole`. */
-static bool is_prefix(const struct events *part, const struct events *whole, bool exact)
+/* Only lost events, which say what was left out? */
+static bool is_rest(const struct events *part, size_t k)
+{
+	for (; k < part->n; k++)
+		if (part->e[k].kind != AM_LOST || part->e[k].mode != AM_LOST_TORN)
+			return false;
+	return true;
+}
+
+/* How many events of `part` are the first ones of their threads in `whole`; then only lost events
+ * may follow. SIZE_MAX: it is no prefix. */
+static size_t prefix(const struct events *part, const struct events *whole, bool exact)
 {
 	size_t at[THREADS] = {0}, i = 0;
 
@@ -396,10 +406,10 @@ static bool is_prefix(const struct events *part, const struct events *whole, boo
 			for (i = at[t]; i < whole->n && whole->e[i].thread != t; i++)
 				;
 		if (i >= whole->n || !am_event_same(&part->e[k], &whole->e[i]))
-			return false;
+			return is_rest(part, k) ? k : SIZE_MAX;
 		at[t] = i + 1;
 	}
-	return true;
+	return part->n;
 }
 
 static void cut_everywhere(void)
@@ -416,10 +426,10 @@ static void cut_everywhere(void)
 		     cut <= (form ? n_atm : n_file) && !wrong; cut++) {
 			struct events part = {0};
 			convert(bytes, cut, &part, NULL, NULL, NULL, NULL);
-			/* nested records may change places when what they wait for is cut off */
-			if (part.n < most || !is_prefix(&part, &whole, form))
+			const size_t n = prefix(&part, &whole, form);
+			if (n == SIZE_MAX || n < most)
 				fail("a cut file gives no prefix", form ? "ordered" : "threads");
-			most = part.n;
+			most = n;
 			free(part.e);
 		}
 		if (most != whole.n)

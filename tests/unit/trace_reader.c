@@ -200,6 +200,28 @@ Test(ring_recovery, after_a_footer_the_rings_do_not_count)
 	cr_assert(info.has_footer);
 }
 
+Test(ring_recovery, what_follows_a_gap_is_left_out)
+{
+	const struct am_unit u = acquire(0, false);
+
+	begin_trace(0);
+	add_units(0, 0, &u, 1);
+	begin_ring(42);
+	add_ring(0, 0, 0, 5); /* the recording had stopped: units 1 to 4 are nowhere */
+	for (uint32_t i = 0; i < 8; i++)
+		put_unit(i, acquire(i, false));
+	add_ring(1, 0, 0, 0);
+	put_unit(0, acquire(9, false));
+	cr_assert_eq(read_all(true, NULL), 0);
+	cr_assert_eq(n_got, 2);
+	cr_assert_eq(got[0].kind, AM_ACQUIRE);
+	cr_assert_eq(got[1].kind, AM_LOST);
+	cr_assert_eq(got[1].thread, 1);
+	cr_assert_eq(got[1].aux, 1);
+	cr_assert_eq(info.dropped, 1);
+	cr_assert_eq(info.holes, 0);
+}
+
 /* ---- order and refusals -------------------------------------------------------------------- */
 
 Test(reader, threads_are_merged_by_number_not_by_place_in_the_file)
@@ -216,6 +238,37 @@ Test(reader, threads_are_merged_by_number_not_by_place_in_the_file)
 		cr_assert_eq(got[i].thread, i % 2);
 		cr_assert_eq(got[i].index, i);
 	}
+}
+
+Test(reader, behind_a_cut_nothing_is_made_up)
+{
+	const struct am_unit u[3] = {acquire(0, false), acquire(1, false), acquire(5, false)};
+
+	begin_trace(0);
+	add_units(0, 0, u, 3);
+	cr_assert_eq(read_all(false, NULL), 0);
+	cr_assert_eq(n_got, 3);
+	cr_assert_eq(got[1].kind, AM_ACQUIRE);
+	cr_assert_eq(got[2].kind, AM_LOST);
+	cr_assert_eq(got[2].mode, AM_LOST_TORN);
+	cr_assert_eq(info.dropped, 1);
+	cr_assert_not_null(strstr(info.note, "the trace is cut; 1 records"));
+}
+
+Test(reader, a_recording_that_reached_its_limit_says_so_at_the_end)
+{
+	const struct am_unit u[3] = {acquire(0, false), acquire(1, false), acquire(5, false)};
+	const struct am_atm_footer footer = {.lost = {[AM_LOST_LIMIT] = 77}};
+
+	begin_trace(0);
+	add_units(0, 0, u, 3);
+	trace.n += am_atm_put_footer(trace.bytes + trace.n, &footer);
+	cr_assert_eq(read_all(false, NULL), 0);
+	cr_assert_eq(n_got, 4);
+	cr_assert_eq(got[2].kind, AM_LOST);
+	cr_assert_eq(got[2].mode, AM_LOST_LIMIT);
+	cr_assert_eq(got[3].aux, 77);
+	cr_assert_not_null(strstr(info.note, "reached its limit"));
 }
 
 Test(reader, missing_units_are_refused_with_offset_and_reason)
