@@ -4,6 +4,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/direct.h"
+#include "analyzer/predict/slice.h"
 
 #include <assert.h>
 
@@ -524,6 +525,27 @@ static void count(struct am_engine *engine, struct am_direct *d)
 	engine->stats.checks += s.checks;
 }
 
+/* The part of the program that the query needs, as an engine of its own. */
+struct sliced {
+	struct am_slice slice;
+	struct am_engine engine;
+};
+
+static struct am_query slice_off(struct sliced *part, struct am_engine *engine,
+				 const struct am_query *query)
+{
+	am_slice_make(&part->slice, engine->ctp, query);
+	part->engine = (struct am_engine){ .ctp = part->slice.ctp, .options = engine->options };
+	am_must_init(&part->engine.must, part->engine.ctp, AM_MODEL_SC);
+	return am_slice_query(&part->slice, query);
+}
+
+static void put_back(struct sliced *part)
+{
+	am_must_clear(&part->engine.must);
+	am_slice_clear(&part->slice);
+}
+
 void am_direct_ask(struct am_engine *engine, const struct am_query *query,
 		   struct am_answer *answer)
 {
@@ -533,8 +555,10 @@ void am_direct_ask(struct am_engine *engine, const struct am_query *query,
 		return;
 	}
 	struct am_direct d;
-	am_direct_build(&d, engine);
-	am_direct_assert(&d, am_direct_property(&d, query));
+	struct sliced part;
+	const struct am_query q = slice_off(&part, engine, query);
+	am_direct_build(&d, &part.engine);
+	am_direct_assert(&d, am_direct_property(&d, &q));
 	answer->rounds = 1;
 	switch (am_smt_check(d.smt, NULL, 0, engine->options.budget.units)) {
 	case AM_SMT_UNSAT:
@@ -544,21 +568,27 @@ void am_direct_ask(struct am_engine *engine, const struct am_query *query,
 		answer->reason = am_smt_error(d.smt) ? "the solver failed" : "solver budget used up";
 		break;
 	case AM_SMT_SAT:
-		if (witness(&d, answer))
+		if (witness(&d, answer)) {
 			answer->verdict = AM_FEASIBLE;
-		else
+			am_slice_restore(&part.slice, answer);
+		} else
 			answer->reason = "internal: the model is not a run of the program";
 	}
+	engine->stats.sliced_events = part.engine.ctp->event_count;
 	count(engine, &d);
 	am_direct_clear(&d);
+	put_back(&part);
 }
 
 bool am_engine_dump_smt2(struct am_engine *engine, const struct am_query *query, FILE *out)
 {
 	struct am_direct d;
-	am_direct_build(&d, engine);
-	am_direct_assert(&d, am_direct_property(&d, query));
+	struct sliced part;
+	const struct am_query q = slice_off(&part, engine, query);
+	am_direct_build(&d, &part.engine);
+	am_direct_assert(&d, am_direct_property(&d, &q));
 	const bool fine = am_smt_dump(d.smt, NULL, 0, out);
 	am_direct_clear(&d);
+	put_back(&part);
 	return fine;
 }

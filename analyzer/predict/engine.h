@@ -67,7 +67,7 @@ struct am_engine_stats {
 	uint64_t conflicts, decisions, propagations; /* of the solver */
 	uint64_t cycles, lock_lemmas, sync_lemmas, data_lemmas, activated_reads, bitvector_cones,
 		derived_locks, derived_pairs;
-	uint64_t events, sliced_events; /* after, before slicing */
+	uint64_t events, sliced_events; /* of the program; of the last slice (direct encoding) */
 };
 
 struct am_answer {

@@ -95,7 +95,7 @@ static void table(double limit)
 				o.encoding = e == 2 ? AM_ENCODE_DIRECT : AM_ENCODE_LAZY;
 				o.no_derived_locks = e == 1;
 				if (e == 2) {
-					o.budget.ms = (uint64_t)(limit * 1000);
+					o.budget.ms = (uint64_t)(limit * 3000);
 					o.budget.units = 0;
 				}
 				const double start = seconds();
