@@ -7,6 +7,7 @@
 #include "atommon/trace.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -17,9 +18,38 @@ void am_json_begin(struct am_json *j, FILE *out, const struct am_source *source,
 	*j = (struct am_json){.out = out, .source = source, .symbols = symbols};
 }
 
+/* Bytes of the UTF-8 sequence at p, 0 if it is none. */
+static unsigned utf8(const unsigned char *p)
+{
+	const unsigned n = *p < 0x80		     ? 1
+			   : *p >= 0xc2 && *p < 0xe0 ? 2
+			   : *p >= 0xe0 && *p < 0xf0 ? 3
+			   : *p >= 0xf0 && *p < 0xf5 ? 4
+						     : 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0)))
+		return 0; /* overlong, or half of a pair */
+	if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90)))
+		return 0;
+	return n;
+}
+
+/* JSON is UTF-8, names of a program need not be: a byte that is not becomes '?'. */
 static void add_text(json_object *o, const char *key, const char *text)
 {
-	json_object_object_add(o, key, json_object_new_string(text));
+	char *copy = strdup(text);
+
+	for (unsigned char *p = (unsigned char *)copy; copy && *p;) {
+		const unsigned n = utf8(p);
+		if (n == 0)
+			*p = '?';
+		p += n ? n : 1;
+	}
+	json_object_object_add(o, key, json_object_new_string(copy ? copy : ""));
+	free(copy);
 }
 
 static void add_number(json_object *o, const char *key, uint64_t v)

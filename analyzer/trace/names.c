@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AROUND = 16 }; /* ranges that may enclose each other, looked at */
+
 void am_names_init(struct am_names *n, const struct am_source *source, struct am_symbols *symbols)
 {
 	memset(n, 0, sizeof *n);
@@ -20,16 +22,43 @@ void am_names_free(struct am_names *n)
 	n->n = n->cap = 0;
 }
 
+/* The first range that starts behind the address. */
+static size_t after(const struct am_names *n, uint64_t address)
+{
+	size_t low = 0, high = n->n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		if (n->range[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The innermost range that covers the address: a field before the struct around it. */
 static struct am_names_range *covering(struct am_names *n, uint64_t address)
 {
-	for (size_t i = n->n; i-- > 0;)
+	size_t i = after(n, address);
+
+	for (unsigned k = 0; i > 0 && k < AROUND; k++) {
+		i--;
 		if (address - n->range[i].start < n->range[i].size)
 			return &n->range[i];
+	}
 	return NULL;
 }
 
 static bool add(struct am_names *n, const struct am_event *e)
 {
+	const struct am_names_range r = {e->object, e->size ? e->size : 1, (uint32_t)e->aux};
+	const size_t at = after(n, e->object);
+
+	if (at && n->range[at - 1].start == r.start) {
+		n->range[at - 1] = r;
+		return true;
+	}
 	if (n->n == n->cap) {
 		const size_t cap = n->cap ? 2 * n->cap : 64;
 		struct am_names_range *bigger = realloc(n->range, cap * sizeof *bigger);
@@ -38,25 +67,23 @@ static bool add(struct am_names *n, const struct am_event *e)
 		n->range = bigger;
 		n->cap = cap;
 	}
-	n->range[n->n++] =
-		(struct am_names_range){e->object, e->size ? e->size : 1, (uint32_t)e->aux};
+	memmove(n->range + at + 1, n->range + at, (n->n - at) * sizeof *n->range);
+	n->range[at] = r;
+	n->n++;
 	return true;
 }
 
 bool am_names_event(struct am_names *n, const struct am_event *e)
 {
-	if (e->kind == AM_NAME) {
-		struct am_names_range *old = covering(n, e->object);
-		if (old && old->start == e->object && old->string == e->aux)
-			return true;
+	if (e->kind == AM_NAME)
 		return add(n, e);
-	}
 	if (e->kind == AM_FREE && n->n) {
-		size_t kept = 0;
-		for (size_t i = 0; i < n->n; i++)
-			if (n->range[i].start - e->object >= e->aux)
-				n->range[kept++] = n->range[i];
-		n->n = kept;
+		const size_t first = e->object ? after(n, e->object - 1) : 0;
+		const size_t end = after(n, e->object + e->aux - (e->aux > 0));
+		if (first < end) {
+			memmove(n->range + first, n->range + end, (n->n - end) * sizeof *n->range);
+			n->n -= end - first;
+		}
 	}
 	return true;
 }

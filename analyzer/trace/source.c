@@ -259,6 +259,8 @@ static int open_format(struct am_source *s)
 	uint8_t magic[8];
 	const size_t n = fread(magic, 1, sizeof magic, s->in);
 
+	if (n == 0 && ferror(s->in))
+		return source_fail(s, "cannot be read: %s", strerror(errno));
 	if (n == sizeof magic && memcmp(magic, AM_ATM_MAGIC, sizeof magic) == 0)
 		return atm_open(s, magic);
 	if (n == sizeof magic && memcmp(magic, AM_RINGFILE_MAGIC, sizeof magic) == 0) {

@@ -35,6 +35,9 @@ check "JSON is JSON" python3 -c 'import json,sys
 rows = [json.loads(line) for line in sys.stdin]
 assert sum(r["type"] == "event" for r in rows) == 15' < <($D --json a.atm)
 check "statistics name the lock" grep -qE '^  0x100000000000 +3 +0 +0 +2  m$' <($D --stats a.atm)
+printf '0 T0 begin "na\xc3\xa4\xff" @0\n' >utf8.txt
+check "names that are no UTF-8 are valid JSON" python3 -c 'import json,sys
+assert any(json.loads(line).get("object") == "na\u00e4?" for line in sys.stdin.buffer)' < <($D --json utf8.txt)
 $D a.atm 2>err | head -1 >/dev/null
 same "a broken pipe is quiet" "" "$(cat err)"
 $D --stats - <a.atm >/dev/null 2>err
@@ -48,6 +51,7 @@ refuses() { # refuses NAME PATTERN ARGUMENT...
 	if [ $status -eq 2 ] && grep -qE "$pattern" err; then ok "$name"; else fail "$name" "status $status" "$(cat err)"; fi
 }
 refuses "a missing file" "cannot open 'none.atm'" none.atm
+refuses "a directory" "cannot be read: Is a directory" /tmp
 refuses "no file at all" "expected one trace"
 refuses "a bad number" "expected a number, got 'x'" --head x a.atm
 refuses "a bad list" "expected a list" --thread 3- a.atm
