@@ -135,7 +135,7 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(LIBS)
 		$(O)/libreport.a $(O)/libcore.a $(trace_libs) $(solver_libs) -lcriterion -pthread $(LDFLAGS)
 
 # Tests of the runtime itself: linked with it, hooks left out, built with SAN= like the test.
-runtime_src := $(addprefix preload/,area.c drain.c functions.c init.c intern.c lane.c log.c modules.c \
+runtime_src := $(addprefix preload/,access.c area.c drain.c functions.c init.c intern.c lane.c log.c modules.c \
 	msg.c path.c process.c real.c ring.c sink_check.c sink_record.c site.c thread.c unwind.c)
 runtime_obj := $(patsubst %,$(O)/obj/runtime/%.o,$(runtime_src))
 $(O)/obj/runtime/%.c.o: %.c
@@ -143,8 +143,8 @@ $(O)/obj/runtime/%.c.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(preload_flags) $(SANFLAGS) -UNDEBUG -MMD -MP -c -o $@ $<
 
-runtime_tests := $(filter $(O)/tests/unit/preload_%,$(unit_bin))
-$(runtime_tests): $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(runtime_obj) $(O)/libcore.a
+runtime_tests := $(filter $(O)/tests/unit/preload_% $(O)/tests/property/preload_%,$(unit_bin))
+$(runtime_tests): $(O)/tests/%: $(O)/obj/tests/%.c.o $(runtime_obj) $(O)/libcore.a
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $< $(runtime_obj) $(O)/libcore.a -l:liblz4.a -lunwind -lcriterion \

@@ -116,8 +116,8 @@ static void give_space(struct am_lane *lane)
 	if (!is_recording())
 		lane->dir->tail = tail;
 	__atomic_store_n(&lane->free_tail, tail, __ATOMIC_RELEASE); /* partner: make_room */
-	/* Partner: the store of is_waiting before the look at free_tail in am_drain_wait_space. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* A full barrier between the two. Partner: the store of is_waiting before the look at
+	 * free_tail in am_drain_wait_space. */
 	if (__atomic_exchange_n(&lane->is_waiting, 0, __ATOMIC_SEQ_CST))
 		futex(&lane->is_waiting, FUTEX_WAKE, 1, NULL);
 }
@@ -327,6 +327,12 @@ static bool has_space(const struct am_lane *lane, uint64_t need)
 	return am_tls.head + need - tail <= lane->mask + 1;
 }
 
+/* Units of ours that will never be written; we are in no record. */
+static void repair_own(struct am_lane *lane)
+{
+	am_ring_repair(lane, __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE), am_tls.head);
+}
+
 /* No drain thread: do its work here. Signals wait meanwhile: a handler could log nothing. */
 static void drain_here(void)
 {
@@ -359,7 +365,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 			if (has_space(lane, need))
 				return true;
 			if (round > 0)
-				am_ring_repair(lane, lane->free_tail, am_tls.head);
+				repair_own(lane);
 			if (round > 2 && !take_role())
 				return false; /* we are inside the drain, in a signal handler */
 			else if (round > 2)
@@ -372,7 +378,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
 			/* We are in no record: a unit that is still unwritten never will be. */
 			if (round == 1)
-				am_ring_repair(lane, lane->free_tail, am_tls.head);
+				repair_own(lane);
 		}
 		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);
 		if (now != seen) {

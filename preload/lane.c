@@ -179,9 +179,13 @@ bool am_lane_attach(uint32_t id)
 	const int saved = errno;
 	sigset_t all, old;
 
-	assert(!t->lane);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
+	if (t->lane) { /* a signal handler was faster */
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		errno = saved;
+		return true;
+	}
 	t->inside++;
 	am_lane_lock();
 	struct am_lane *lane = find_free();
@@ -204,6 +208,9 @@ bool am_lane_attach(uint32_t id)
 		am_thread_arm();
 	}
 	t->inside--;
+	/* Before any handler can log: its first event. */
+	if (lane && !t->ended)
+		am_log_thread(AM_THREAD_BEGIN, id, (struct am_here){0, 0});
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = saved;
 	return lane != NULL;
@@ -224,7 +231,7 @@ void am_lane_close(void)
 	t->ended = 1;
 	t->head = position; /* where a late event would go on */
 	if (t->id && t->id - 1 < am_area.file->threads.capacity)
-		am_area.threads[t->id - 1].state = 2;
+		__atomic_store_n(&am_area.threads[t->id - 1].state, 2, __ATOMIC_RELEASE);
 	__atomic_store_n(&lane->dir->state, AM_RING_CLOSING, __ATOMIC_RELEASE); /* partner: drain.c */
 }
 

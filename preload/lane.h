@@ -48,8 +48,9 @@ extern struct am_lane *am_lanes[AM_LANES_MAX];
 /* Lanes ever made: all of am_lanes below this may be looked at. */
 uint32_t am_lane_count(void);
 
-/* Give this thread a lane. `id` AM_NO_THREAD: a thread nobody announced, takes a new id. False when
- * there is no memory. Signals are blocked meanwhile; errno kept. */
+/* Give this thread a lane, unless it has one, and log thread-begin. `id` AM_NO_THREAD: a thread nobody
+ * announced, takes a new id. False when there is no memory. Signals are blocked meanwhile; errno
+ * kept. */
 bool am_lane_attach(uint32_t id);
 /* thread-end was logged: the consumer may have the lane when it is empty. */
 void am_lane_close(void);

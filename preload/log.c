@@ -169,7 +169,7 @@ bool am_log_record(struct am_record *r, struct am_here here)
 		return false;
 	}
 	const uint32_t site = here.pc ? am_site(t, r->kind, here) : 0;
-	t->event = outer ? outer : here.cfa;
+	t->event = outer ? outer : here.cfa ? here.cfa : (uintptr_t)__builtin_frame_address(0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* A wait or wake takes two numbers, the condition's first (event.h). */
 	if (r->cond)

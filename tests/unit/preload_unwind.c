@@ -13,15 +13,8 @@
 
 #include "preload/lane.h"
 #include "preload/log.h"
-#include "preload/shadow.h"
 #include "preload/unwind.h"
-
-/* Of the compiler's callbacks, which are not linked here. */
-volatile int __atommon_armed;
-
-void am_shadow_forget(void)
-{
-}
+#include "preload_stand_in.h"
 
 enum { MAX = 16 };
 static struct am_frame ours[MAX];

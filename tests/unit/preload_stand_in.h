@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-ins for the compiler's callbacks, which tests of the runtime do not link. */
+#ifndef ATOMMON_TESTS_PRELOAD_STAND_IN_H
+#define ATOMMON_TESTS_PRELOAD_STAND_IN_H
+
+#include "preload/shadow.h"
+
+volatile int __atommon_armed;
+
+void am_shadow_forget(void)
+{
+}
+
+void am_view_touched(uintptr_t address, size_t size)
+{
+	(void)address;
+	(void)size;
+}
+
+void am_view_begin(uintptr_t cfa)
+{
+	(void)cfa;
+}
+
+void am_view_end(void)
+{
+}
+
+#endif
