@@ -101,8 +101,8 @@ bool am_must_keeps(const struct am_ctp *ctp, enum am_model model, uint32_t a, ui
 	assert(x->thread == y->thread && x->pos < y->pos);
 	if (model == AM_MODEL_SC)
 		return true;
-	if (is_marker(x) || is_marker(y))
-		return false;
+	if (is_marker(x) || is_marker(y)) /* no order but that its guard must be known */
+		return is_marker(y) && depends(ctp, a, b);
 	if (is_full_fence(x) || is_full_fence(y))
 		return true;
 	if (x->kind == AM_FENCE || y->kind == AM_FENCE)
