@@ -134,12 +134,12 @@ static void array_step(struct gen *g)
 	indent(g);
 	if (g->reg && chance(g, 60))
 		put(g, "a[r%u & 1] = %s;\n", below(g, g->reg), text);
-	else if (g->reg && chance(g, 60))
+	else if (g->reg && chance(g, 60)) {
 		put(g, "int r%u = a[r%u & 1];\n", g->reg, below(g, g->reg));
-	else
-		put(g, "a[%u] = %s;\n", below(g, 2), text);
-	if (g->text[g->at - 2] == ']')
 		g->reg++;
+	} else {
+		put(g, "a[%u] = %s;\n", below(g, 2), text);
+	}
 }
 
 static void steps(struct gen *g, unsigned n);
