@@ -80,10 +80,10 @@ AM_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	if (!am_on())
 		return am_real.pthread_mutex_lock(m);
+	const int r = am_real.pthread_mutex_lock(m);
 	const struct am_here here = AM_HERE;
 	uint64_t index;
 	uint32_t number;
-	const int r = am_real.pthread_mutex_lock(m);
 	if (am_unlikely(r != 0 || !is_outermost(m) || !am_log_is_ready()))
 		return lock_slowly(m, r, here.pc, here.cfa);
 	const uint64_t w0 = am_log_w0(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m);
@@ -149,13 +149,14 @@ static __attribute__((noinline, cold)) int unlock_and_wake(pthread_mutex_t *m)
 
 AM_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	if (am_state() == AM_PASS)
+	const uint32_t state = am_state();
+	if (state != AM_ON && state != AM_COLD)
 		return am_real.pthread_mutex_unlock(m);
 	const struct am_here here = AM_HERE;
 	uint64_t index;
 	uint32_t number;
 	const int kind = __atomic_load_n(&m->__data.__kind, __ATOMIC_RELAXED);
-	if (am_unlikely(am_state() != AM_ON || kind & (TYPE | ROBUST | PRIORITY) || !am_log_is_ready()))
+	if (am_unlikely(state == AM_COLD || kind & (TYPE | ROBUST | PRIORITY) || !am_log_is_ready()))
 		return unlock_slowly(m, here.pc, here.cfa);
 	const uint64_t w0 = am_log_w0(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m);
 	if (am_unlikely(!am_log_now(AM_RELEASE, w0, (uintptr_t)m, here, &index, &number)))

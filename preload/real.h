@@ -30,7 +30,7 @@ struct am_reals {
 #undef X
 };
 
-extern struct am_reals am_real;
+extern struct am_reals am_real __attribute__((visibility("hidden")));
 
 void am_real_resolve(void);
 

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a lock/unlock pair and a condition hand-over cost: native, dormant, record, check, and peers
+# where they are installed. One round runs every variant of a case once, one after the other; the
+# median of ROUNDS (7) rounds counts, so that all share the machine's moods. CPU in ns per operation:
+# of the application's threads, then of the whole process (with the monitor's own thread).
+set -u
+build=${ATOMMON_BUILD:?run this through scripts/bench}
+top=$(cd "$(dirname "$0")/../.." && pwd)
+lib=$build/lib/libatommon.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+rounds=${ROUNDS:-7}
+
+gcc -O2 -g "$top/tests/bench/lock.c" -o lock -pthread || exit 1
+peers=()
+if gcc -O2 -fsanitize=thread "$top/tests/bench/lock.c" -o lock.tsan-gcc -pthread 2>/dev/null &&
+	./lock.tsan-gcc pair 1 10 >/dev/null 2>&1; then
+	peers+=(tsan-gcc)
+fi
+if clang-14 -O2 -fsanitize=thread "$top/tests/bench/lock.c" -o lock.tsan-clang -pthread 2>/dev/null &&
+	./lock.tsan-clang pair 1 10 >/dev/null 2>&1; then
+	peers+=(tsan-clang)
+fi
+lttng=$(ldconfig -p | awk '/liblttng-ust-pthread-wrapper/ { print $NF; exit }')
+[ -n "$lttng" ] && peers+=(lttng-idle)
+command -v valgrind >/dev/null && peers+=(helgrind)
+
+# once VARIANT CASE THREADS OPERATIONS: one line of three numbers
+once() {
+	local variant=$1 n=$4
+	shift
+	case $variant in
+	native) ./lock "$@" ;;
+	dormant) LD_PRELOAD=$lib ATOMMON_ENABLED=0 ./lock "$@" ;;
+	record) LD_PRELOAD=$lib ATOMMON_MODE=record ATOMMON_TRACE=x.atm ./lock "$@" ;;
+	check) LD_PRELOAD=$lib ./lock "$@" ;;
+	sections) LD_PRELOAD=$lib ATOMMON_ATOMIC=sections ATOMMON_LOG=none ./lock "$@" ;;
+	lttng-idle) LD_PRELOAD=$lttng ./lock "$1" "$2" $((n / 4)) ;;
+	tsan-*) ./lock."$variant" "$1" "$2" $((n / 10 + 1)) ;;
+	helgrind) valgrind --tool=helgrind -q ./lock "$1" "$2" $((n / 400 + 1)) 2>/dev/null ;;
+	esac
+}
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# table TITLE CASE THREADS OPERATIONS VARIANT...
+table() {
+	local title=$1 native=
+	local run=("$2" "$3" "$4")
+	shift 4
+	rm -f out.*
+	for ((i = 0; i < rounds; i++)); do
+		for v in "$@"; do
+			[ "$v" = helgrind ] && [ "$i" -gt 1 ] && continue
+			once "$v" "${run[@]}" >>"out.$v" 2>/dev/null
+		done
+	done
+	printf '\n%s\n  %-12s %12s %8s %12s %8s\n' "$title" variant "threads ns" x "process ns" x
+	for v in "$@"; do
+		local app all
+		app=$(cut -d' ' -f1 "out.$v" | median)
+		all=$(cut -d' ' -f2 "out.$v" | median)
+		[ -n "$app" ] || continue
+		[ "$v" = native ] && native=$app
+		awk -v v="$v" -v a="$app" -v p="$all" -v n="$native" \
+			'BEGIN { printf "  %-12s %12.1f %8.2f %12.1f %8.2f\n", v, a, a / n, p, p / n }'
+	done
+}
+
+own=(native dormant record check sections)
+echo "load average: $(cut -d' ' -f1-3 /proc/loadavg), processors: $(nproc)"
+table "lock and unlock, 1 thread" pair 1 3000000 "${own[@]}" "${peers[@]}"
+table "lock and unlock, 2 threads, private mutexes" pair 2 3000000 "${own[@]}" "${peers[@]}"
+table "lock and unlock, 2 threads, one mutex" share 2 1000000 "${own[@]}" "${peers[@]}"
+table "lock and unlock, 8 threads, one mutex" share 8 250000 "${own[@]}" "${peers[@]}"
+table "condition ping-pong, 2 threads" ping 2 20000 "${own[@]}" "${peers[@]}"
+table "flat? lock and unlock, 8 threads, private mutexes" pair 8 400000 native record
+table "flat? lock and unlock, 64 threads, private mutexes" pair 64 200000 native record
