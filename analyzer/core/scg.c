@@ -9,6 +9,11 @@
 
 #include <string.h>
 
+/* Threads that ended and are still reached, before they are merged; a test makes it small. */
+#ifndef AM_SCG_ENDED
+#define AM_SCG_ENDED 64
+#endif
+
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
 {
 	struct am_checker *c = am_mem_alloc(mem, sizeof *c);
@@ -20,6 +25,7 @@ struct am_checker *am_checker_new(const struct am_checker_config *config, struct
 	c->data = config->conflicts == AM_CONFLICTS_DATA || config->conflicts == AM_CONFLICTS_BOTH;
 	c->locks = config->conflicts != AM_CONFLICTS_DATA;
 	memset(c->recent, 0xff, sizeof c->recent);
+	c->ended_limit = AM_SCG_ENDED;
 	if (!am_table_init(c)) {
 		am_mem_free(mem, c, sizeof *c);
 		return NULL;

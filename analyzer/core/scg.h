@@ -1,6 +1,7 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
- * (vertices and edges), scg_table.c (entities), scg_access.c (accesses) and scg_cycle.c (telling a cycle). Everybody else
+ * (vertices and edges), scg_table.c (entities), scg_access.c (accesses),
+ * scg_ended.c (threads that ended) and scg_cycle.c (telling a cycle). Everybody else
  * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
  *
@@ -56,10 +57,12 @@ struct am_stamp {
 struct am_end {
 	struct am_stamp stamp;
 	uint64_t object;
-	uint64_t size;
+	uint32_t size;
+	uint32_t thread; /* its id: the slot may be another's by the time a cycle is told */
 };
 
-/* first(a, x), and the last edge of a path from a to that transaction of x. */
+/* first(a, x), and the last edge of a path from a to that transaction of x. For a ghost (scg_ended.c)
+ * there is no such edge: from.stamp.moment is 0. */
 struct am_reach {
 	uint64_t first;
 	uint32_t x;
@@ -86,7 +89,7 @@ struct am_vertex {
 	uint32_t place;	      /* its place << AM_CONTEXT_PLACE; 0 outside */
 	bool muted;	      /* events were lost: its data accesses are not trusted */
 	bool blind;	      /* something was missed at the memory ceiling: nothing is known of its regions */
-	bool used, ended;
+	bool used, ended, ghost;
 	struct am_reach *reach; /* reach[0] is the vertex itself, while its region is open */
 	uint16_t *reach_at;	/* reach_at[x]: which reach is that of x; valid if anc[x] says so */
 	uint32_t n_reach, cap_reach, cap_reach_at;
@@ -136,7 +139,7 @@ struct am_checker {
 	uint64_t *horizon;  /* scratch of purges */
 	uint32_t cap, stride; /* slots, words per row */
 	uint32_t high, words; /* slots in use lie below high; words that hold them */
-	uint32_t n_open, n_ended;
+	uint32_t n_open, n_ended, ended_limit;
 	uint32_t next_transaction;
 	struct am_map slot_of; /* thread id + 1 -> slot + 1 */
 	struct {
@@ -210,6 +213,15 @@ bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp
 /* horizon[x]: earlier accesses of x are reached by no open region. */
 void am_horizon(struct am_checker *c);
 void am_reach_free(struct am_checker *c);
+
+/* ---- scg_ended.c ---- */
+
+/* Too many threads ended while open regions reach them: merge those that are alike. */
+void am_ended_merge(struct am_checker *c);
+
+/* Shared with scg_reach.c. */
+struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x);
+void am_slot_release(struct am_checker *c, uint32_t slot);
 
 /* ---- scg_table.c ---- */
 
@@ -299,15 +311,20 @@ static inline bool am_now_tag(struct am_checker *c, struct am_now *now)
 
 static inline struct am_end am_now_end(const struct am_now *now)
 {
-	return (struct am_end){{now->moment, now->event->value, now->tag}, now->object, now->size};
+	return (struct am_end){{now->moment, now->event->value, now->tag},
+			       now->object,
+			       (uint32_t)now->size,
+			       now->event->thread};
 }
 
-static inline struct am_end am_end_of(const struct am_stamp *stamp, uint64_t key, uint8_t mask)
+static inline struct am_end am_end_of(const struct am_checker *c, const struct am_stamp *stamp, uint64_t key,
+				      uint8_t mask)
 {
 	const uint64_t word = (key - 1) & ~AM_LOCK_SPACE;
 	const unsigned low = (unsigned)__builtin_ctz(mask);
-	return (struct am_end){*stamp, (word << 3) + low,
-			       (unsigned)__builtin_popcount(mask)};
+	const struct am_vertex *v = &c->vertex[AM_SLOT_OF(stamp->moment)];
+	return (struct am_end){*stamp, (word << 3) + low, 32 - (unsigned)__builtin_clz(mask) - low,
+			       v->ghost ? AM_TRANSACTION_OF(stamp->tag) : v->id};
 }
 
 #endif

@@ -77,8 +77,8 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 		.index = AM_INDEX_OF(end->stamp.moment),
 		.object = end->object,
 		.value = end->stamp.value,
-		.size = (uint32_t)end->size,
-		.thread = c->vertex[AM_SLOT_OF(end->stamp.moment)].id,
+		.size = end->size,
+		.thread = end->thread,
 		.site = (uint32_t)(x >> AM_CONTEXT_SITE),
 		.region = place.region,
 		.region_site = place.site,
@@ -115,7 +115,7 @@ static bool walk_back(struct am_checker *c, uint32_t slot, const struct am_end *
 		if (!am_has(am_anc(c, x), slot))
 			return false;
 		const struct am_reach r = *am_reach_of(c, slot, x);
-		if (r.first > at.stamp.moment)
+		if (r.first > at.stamp.moment || !r.from.stamp.moment)
 			return false;
 		if (!same_transaction(&r.to.stamp, &at.stamp)) {
 			assert(r.to.stamp.moment < at.stamp.moment);

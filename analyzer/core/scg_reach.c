@@ -75,13 +75,13 @@ static void set_high(struct am_checker *c, uint32_t high)
  * no open region reaches the thread (R4), and every first(a, slot) made later is later than what the
  * old owner did.
  */
-static void slot_release(struct am_checker *c, uint32_t slot)
+void am_slot_release(struct am_checker *c, uint32_t slot)
 {
 	struct am_vertex *v = &c->vertex[slot];
 
 	assert(is_empty(c, am_anc(c, slot)) && v->begin == AM_NEVER && v->n_reach == 0);
 	c->n_ended -= v->ended;
-	v->used = v->ended = false;
+	v->used = v->ended = v->ghost = false;
 	uint32_t high = c->high;
 	while (high && !c->vertex[high - 1].used)
 		high--;
@@ -147,12 +147,14 @@ void am_vertex_end(struct am_checker *c, uint32_t thread)
 	v->ended = true;
 	c->n_ended++;
 	if (is_empty(c, am_anc(c, slot)))
-		slot_release(c, slot);
+		am_slot_release(c, slot);
+	else if (c->n_ended > c->ended_limit)
+		am_ended_merge(c);
 }
 
 /* ---- reach --------------------------------------------------------------------------------- */
 
-static struct am_reach *reach_new(struct am_checker *c, uint32_t a, uint32_t x)
+struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 {
 	struct am_vertex *v = &c->vertex[a];
 
@@ -241,7 +243,7 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 		const uint32_t x = v->reach[i].x;
 		clear_bit(am_anc(c, x), slot);
 		if (c->vertex[x].ended && x != slot && is_empty(c, am_anc(c, x)))
-			slot_release(c, x);
+			am_slot_release(c, x);
 	}
 }
 
@@ -258,7 +260,7 @@ void am_reach_forget(struct am_checker *c)
 	c->stats.edges_live = 0;
 	for (uint32_t s = c->high; s-- > 0;)
 		if (s < c->high && c->vertex[s].used && c->vertex[s].ended)
-			slot_release(c, s);
+			am_slot_release(c, s);
 }
 
 /* a reaches x from `first` on, by a path whose last edge is from -> to. */
@@ -274,7 +276,7 @@ static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t fir
 		if (r->first <= first)
 			return;
 	} else {
-		r = reach_new(c, a, x);
+		r = am_reach_new(c, a, x);
 		if (!r) {
 			c->stats.forgotten++;
 			return;
@@ -316,7 +318,7 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 	assert(u != t);
 	if (now->begin != AM_NEVER && am_has(anc_u, t) &&
 	    am_reach_of(c, t, u)->first <= stamp->moment) {
-		const struct am_end from = am_end_of(stamp, key, mask);
+		const struct am_end from = am_end_of(c, stamp, key, mask);
 		am_cycle_close(c, now, &from);
 		return;
 	}
@@ -330,7 +332,7 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 				c->stats.forgotten++;
 				return;
 			}
-			const struct am_end from = am_end_of(stamp, key, mask);
+			const struct am_end from = am_end_of(c, stamp, key, mask);
 			join(c, a, now, &from);
 		}
 	}

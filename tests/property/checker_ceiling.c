@@ -6,8 +6,11 @@
 /* SPDX-License-Identifier: MIT */
 #define AM_SCG_FIRST_LOG 5
 #define AM_SCG_SCRATCH_LOG 6
+#define AM_SCG_ENDED 3
+#include "analyzer/core/scg.c"
 #include "analyzer/core/scg_table.c"
 
+#define TRACE_THREAD_RATE 120
 #include "checker_trace.h"
 
 
@@ -78,6 +81,5 @@ int main(int argc, char **argv)
 	printf("# forgotten %llu, cycles %llu (%llu not told in full), traces missed %llu\n", (unsigned long long)forgotten,
 	       (unsigned long long)cycles, (unsigned long long)incomplete, (unsigned long long)missed);
 	printf("%s 1 - nothing is reported that did not happen\n", forgotten && cycles ? "ok" : "not ok");
-	printf("1..1\n");
 	return 0;
 }

@@ -24,6 +24,8 @@ struct verdict {
 	bool check;
 };
 
+static uint64_t omitted; /* cycles that were not told in full */
+
 static void on_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	struct verdict *v = ctx;
@@ -31,6 +33,7 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	if (v->first == SIZE_MAX)
 		v->first = cycle->close_index;
 	v->cycles++;
+	omitted += cycle->omitted != 0;
 	if (v->check && !v->wrong)
 		v->wrong = cycle_wrong(v->trace, cycle, v->conflicts);
 }
@@ -124,7 +127,10 @@ int main(int argc, char **argv)
 	printf("# %llu not serializable, %llu cycles checked; oracle: %llu traces, %llu not serializable\n",
 	       (unsigned long long)n.violations, (unsigned long long)n.cycles, (unsigned long long)n.oracle,
 	       (unsigned long long)n.oracle_violations);
+#ifdef TRACE_ALLOWS_OMITTED
+	printf("# %llu cycles not told in full\n", (unsigned long long)omitted);
+	printf("%s 2 - some cycles go through merged threads\n", omitted ? "ok" : "not ok");
+#endif
 	printf("ok 1 - summarised graph, full graph and oracle agree on %llu traces\n", (unsigned long long)n.traces);
-	printf("1..1\n");
 	return 0;
 }

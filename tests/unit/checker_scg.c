@@ -201,10 +201,6 @@ Test(scg, hundreds_of_threads_and_a_long_way)
 			e.kind = AM_END;
 			am_checker_event(c, &e);
 			e.index++;
-			e.kind = AM_THREAD_END;
-			e.object = t;
-			am_checker_event(c, &e);
-			e.index++;
 		}
 	}
 	cr_expect_eq(v.cycles, 0);
@@ -219,6 +215,49 @@ Test(scg, hundreds_of_threads_and_a_long_way)
 	cr_expect_eq(v.cycle.edge[0].from.thread, 0);
 	cr_expect_eq(v.cycle.edge[AM_CYCLE_MAX - 2].to.thread, AM_CYCLE_MAX - 1);
 	cr_expect_eq(v.cycle.edge[AM_CYCLE_MAX - 1].from.thread, THREADS - 1);
+	am_checker_free(c);
+	am_mem_destroy(&mem);
+}
+
+/* A region that stays open while threads come and go: what it reaches is merged, nothing is missed. */
+Test(scg, a_hundred_thousand_threads_below_one_open_region)
+{
+	enum { THREADS = 100000 };
+	struct text_verdict v = {0};
+	const struct am_checker_config config = {AM_CONFLICTS_DATA, text_on_cycle, &v};
+	struct am_checker_stats s;
+	struct am_mem mem;
+	struct am_event e = {.size = 8, .object = 1, .kind = AM_BEGIN};
+
+	am_mem_init(&mem, 0);
+	struct am_checker *c = am_checker_new(&config, &mem);
+	am_checker_event(c, &e);
+	e.index++;
+	e.kind = AM_WRITE;
+	e.object = 0x1000;
+	am_checker_event(c, &e);
+	for (uint32_t t = 1; t <= THREADS; t++) {
+		static const enum am_kind kinds[] = {AM_READ, AM_WRITE, AM_THREAD_END};
+		for (int k = 0; k < 3; k++) {
+			e.index++;
+			e.thread = t;
+			e.kind = (uint8_t)kinds[k];
+			e.object = k == 0 ? 0x1000 : k == 1 ? 0x2000 + 8 * (t % 1000) : t;
+			am_checker_event(c, &e);
+		}
+	}
+	am_checker_stats(c, &s);
+	cr_expect_eq(v.cycles, 0);
+	cr_expect_eq(s.forgotten, 0);
+	cr_expect_lt(s.bytes_peak, 4u << 20, "%llu bytes", (unsigned long long)s.bytes_peak);
+	e.index++;
+	e.thread = 0;
+	e.kind = AM_READ;
+	e.object = 0x2008;
+	am_checker_event(c, &e);
+	cr_assert_eq(v.cycles, 1);
+	cr_expect_gt(v.cycle.omitted, 0);
+	cr_expect_eq(v.cycle.edge[v.cycle.n_edges - 1].from.thread, THREADS - 999);
 	am_checker_free(c);
 	am_mem_destroy(&mem);
 }
