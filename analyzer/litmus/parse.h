@@ -87,7 +87,10 @@ bool am_parse_register(struct am_parser *p, const struct am_token *name, uint32_
 uint32_t am_parse_new_local(struct am_parser *p, const struct am_token *name,
 			    struct am_lit_type type);
 
-/* parse_expr.c */
+/* parse_node.c, parse_expr.c */
+bool am_parse_has_value(const struct am_lit_expr *e);
+struct am_lit_type am_parse_promoted(struct am_lit_type type);
+struct am_lit_type am_parse_common(struct am_lit_type a, struct am_lit_type b);
 const struct am_lit_expr *am_parse_expression(struct am_parser *p); /* with commas; value */
 struct am_operand am_parse_assignment(struct am_parser *p);
 const struct am_lit_expr *am_parse_value(struct am_parser *p, const struct am_operand *operand);

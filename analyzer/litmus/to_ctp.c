@@ -4,42 +4,17 @@
  * where branches meet. Twin of code.c and vm.c, with which it shares the syntax tree only.
  */
 /* SPDX-License-Identifier: MIT */
-#include "to_ctp.h"
+#include "to_ctp_priv.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { EVENTS_MAX = 20000, NODES_MAX = 2000000 };
 
-struct frame { /* the innermost loop */
-	struct frame *outer;
-	uint32_t broke; /* path conditions that left it, joined */
-	uint32_t skipped; /* by continue, in this round */
-};
-
-struct build {
-	const struct am_lit *lit;
-	const struct am_lit_ctp_options *options;
-	struct am_lit_ctp *out;
-	struct am_ctp *ctp;
-	bool merged, need_merge;
-	jmp_buf fail;
-	uint32_t *object; /* by cell */
-	uint32_t thread;
-	uint32_t live; /* path condition; 0 true */
-	uint32_t *locals; /* nodes */
-	struct frame *loop;
-	uint32_t returned;
-	uint32_t depth;
-	uint32_t events_room;
-	uint32_t **finals; /* by thread: locals at its end */
-};
-
-static _Noreturn void give_up(struct build *b, struct am_lit_pos pos, const char *why)
+static _Noreturn void give_up(struct am_build *b, struct am_lit_pos pos, const char *why)
 {
 	b->out->unsupported = why;
 	b->out->unsupported_pos = pos;
@@ -48,36 +23,36 @@ static _Noreturn void give_up(struct build *b, struct am_lit_pos pos, const char
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static uint32_t constant(struct build *b, unsigned width, uint64_t value)
+uint32_t am_build_const(struct am_build *b, unsigned width, uint64_t value)
 {
 	return am_ctp_const(b->ctp, width, value & am_lit_mask(width));
 }
 
-static bool is_const(const struct build *b, uint32_t node, uint64_t value)
+static bool is_const(const struct am_build *b, uint32_t node, uint64_t value)
 {
 	uint64_t v;
 
 	return node && am_ctp_is_const(b->ctp, node, &v) && v == value;
 }
 
-static bool is_false(const struct build *b, uint32_t guard)
+static bool is_false(const struct am_build *b, uint32_t guard)
 {
 	return guard && is_const(b, guard, 0);
 }
 
-static uint32_t negated(struct build *b, uint32_t guard)
+static uint32_t negated(struct am_build *b, uint32_t guard)
 {
-	return guard ? am_ctp_not(b->ctp, guard) : constant(b, 1, 0);
+	return guard ? am_ctp_not(b->ctp, guard) : am_build_const(b, 1, 0);
 }
 
-static uint32_t both(struct build *b, uint32_t x, uint32_t y)
+static uint32_t both(struct am_build *b, uint32_t x, uint32_t y)
 {
 	const uint32_t n = am_ctp_and(b->ctp, x, y);
 
 	return is_const(b, n, 1) ? 0 : n;
 }
 
-static uint32_t either(struct build *b, uint32_t x, uint32_t y)
+static uint32_t either(struct am_build *b, uint32_t x, uint32_t y)
 {
 	if (!x || !y)
 		return 0;
@@ -85,7 +60,7 @@ static uint32_t either(struct build *b, uint32_t x, uint32_t y)
 	return is_const(b, n, 1) ? 0 : n;
 }
 
-static uint32_t select_node(struct build *b, uint32_t guard, uint32_t yes, uint32_t no)
+static uint32_t select_node(struct am_build *b, uint32_t guard, uint32_t yes, uint32_t no)
 {
 	if (!guard || yes == no)
 		return yes;
@@ -95,7 +70,7 @@ static uint32_t select_node(struct build *b, uint32_t guard, uint32_t yes, uint3
 }
 
 /* To a width; values of narrow types lie zero-extended in memory. */
-static uint32_t resized(struct build *b, uint32_t node, unsigned width)
+uint32_t am_build_resize(struct am_build *b, uint32_t node, unsigned width)
 {
 	const unsigned have = b->ctp->nodes[node].width;
 
@@ -106,7 +81,7 @@ static uint32_t resized(struct build *b, uint32_t node, unsigned width)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static struct am_lit_event *remember(struct build *b, uint32_t event, enum am_lit_origin origin,
+struct am_lit_event *am_build_note(struct am_build *b, uint32_t event, enum am_lit_origin origin,
 				     struct am_lit_pos pos)
 {
 	if (event >= EVENTS_MAX || b->ctp->node_count > NODES_MAX)
@@ -126,12 +101,12 @@ static struct am_lit_event *remember(struct build *b, uint32_t event, enum am_li
 	return e;
 }
 
-static uint32_t sync_event(struct build *b, enum am_kind kind, uint32_t object,
+static uint32_t sync_event(struct am_build *b, enum am_kind kind, uint32_t object,
 			   struct am_lit_pos pos)
 {
 	const uint32_t e = am_ctp_event(b->ctp, b->thread, kind, object);
 
-	remember(b, e, AM_LIT_O_PROGRAM, pos);
+	am_build_note(b, e, AM_LIT_O_PROGRAM, pos);
 	return e;
 }
 
@@ -144,55 +119,7 @@ static uint8_t c11_order(enum am_lit_order order)
 	return orders[order];
 }
 
-struct where {
-	uint32_t object, offset, size, cell;
-};
-
-static unsigned bytes_of(struct am_lit_type type)
-{
-	const unsigned bits = am_lit_width(type);
-
-	return bits <= 8 ? 1 : bits / 8;
-}
-
-/* The object and offset of an access; an assertion first, if the address may be a wrong one. */
-static struct where locate(struct build *b, uint32_t address, struct am_lit_type type,
-			   struct am_lit_pos pos)
-{
-	const uint32_t n = b->lit->n_cells;
-	uint64_t at;
-
-	if (am_ctp_is_const(b->ctp, address, &at)) {
-		const uint32_t cell = am_lit_cell_at(b->lit, at);
-		if (cell == n) {
-			const uint32_t e = am_ctp_assert(b->ctp, b->thread, constant(b, 1, 0));
-			remember(b, e, AM_LIT_O_FAULT, pos);
-			b->live = constant(b, 1, 0);
-			return (struct where){ .cell = n };
-		}
-		if (!b->merged)
-			return (struct where){ b->object[cell], 0, bytes_of(type), cell };
-		return (struct where){ b->out->memory,
-				       constant(b, 64, (uint64_t)cell * AM_LIT_CELL_BYTES),
-				       AM_LIT_CELL_BYTES, cell };
-	}
-	if (!b->merged) {
-		b->need_merge = true;
-		longjmp(b->fail, 1);
-	}
-	const uint32_t offset = am_ctp_op(b->ctp, AM_OP_SUB, 64, address,
-					  constant(b, 64, AM_LIT_ADDRESS_BASE), 0);
-	const uint32_t inside = am_ctp_op(b->ctp, AM_OP_ULT, 1, offset,
-					  constant(b, 64, (uint64_t)n * AM_LIT_CELL_BYTES), 0);
-	const uint32_t rest = am_ctp_op(b->ctp, AM_OP_AND, 64, offset,
-					constant(b, 64, AM_LIT_CELL_BYTES - 1), 0);
-	const uint32_t even = am_ctp_op(b->ctp, AM_OP_EQ, 1, rest, constant(b, 64, 0), 0);
-	const uint32_t e = am_ctp_assert(b->ctp, b->thread, am_ctp_and(b->ctp, inside, even));
-	remember(b, e, AM_LIT_O_FAULT, pos);
-	return (struct where){ b->out->memory, offset, AM_LIT_CELL_BYTES, n };
-}
-
-static uint32_t sync_object(struct build *b, uint32_t address, struct am_lit_pos pos)
+static uint32_t sync_object(struct am_build *b, uint32_t address, struct am_lit_pos pos)
 {
 	uint64_t at;
 
@@ -204,17 +131,17 @@ static uint32_t sync_object(struct build *b, uint32_t address, struct am_lit_pos
 	return b->object[cell];
 }
 
-static void finish_access(struct build *b, uint32_t event, const struct where *w,
+static void finish_access(struct am_build *b, uint32_t event, const struct am_where *w,
 			  const struct am_lit_expr *e)
 {
-	struct am_lit_event *note = remember(b, event, AM_LIT_O_PROGRAM, e->pos);
+	struct am_lit_event *note = am_build_note(b, event, AM_LIT_O_PROGRAM, e->pos);
 
 	note->cell = w->cell;
 	note->type = e->type;
 	am_ctp_at(b->ctp, event)->order = c11_order(e->order);
 }
 
-static uint32_t rmw_value(struct build *b, const struct am_lit_expr *e, uint32_t old, uint32_t x,
+static uint32_t rmw_value(struct am_build *b, const struct am_lit_expr *e, uint32_t old, uint32_t x,
 			  uint32_t y)
 {
 	const unsigned width = am_lit_width(e->type);
@@ -236,52 +163,12 @@ static uint32_t rmw_value(struct build *b, const struct am_lit_expr *e, uint32_t
 	return old;
 }
 
-/* ---- locks as variables: where a program asks whether a lock is taken ------------------------- */
-
-static uint32_t lock_update(struct build *b, uint32_t object, struct am_lit_pos pos,
-			    uint32_t *was_free)
-{
-	const uint32_t e = am_ctp_update(b->ctp, b->thread, object, 0, 8);
-	const uint32_t read = am_ctp_at(b->ctp, e)->read;
-
-	remember(b, e, AM_LIT_O_PROGRAM, pos)->type =
-		(struct am_lit_type){ .base = AM_LIT_INT, .bits = 64 };
-	am_ctp_at(b->ctp, e)->order = 6;
-	*was_free = am_ctp_op(b->ctp, AM_OP_EQ, 1, read, constant(b, 64, 0), 0);
-	return e;
-}
-
-static uint32_t lock_as_data(struct build *b, const struct am_lit_expr *e, uint32_t object)
-{
-	const uint32_t mine = constant(b, 64, b->thread + 1);
-	uint32_t was_free;
-
-	if (e->kind == AM_LIT_X_ISLOCKED) {
-		const uint32_t r = am_ctp_read(b->ctp, b->thread, object, 0, 8);
-		const uint32_t read = am_ctp_at(b->ctp, r)->read;
-		remember(b, r, AM_LIT_O_PROGRAM, e->pos);
-		am_ctp_at(b->ctp, r)->order = 1;
-		return resized(b, am_ctp_bool(b->ctp, read), 32);
-	}
-	const uint32_t u = lock_update(b, object, e->pos, &was_free);
-	const uint32_t read = am_ctp_at(b->ctp, u)->read;
-	if (e->kind == AM_LIT_X_UNLOCK) {
-		am_ctp_at(b->ctp, u)->cond = am_ctp_op(b->ctp, AM_OP_EQ, 1, read, mine, 0);
-		am_ctp_at(b->ctp, u)->value = constant(b, 64, 0);
-		return constant(b, 32, 0);
-	}
-	am_ctp_at(b->ctp, u)->value = am_ctp_op(b->ctp, AM_OP_ITE, 64, was_free, mine, read);
-	if (e->kind == AM_LIT_X_LOCK)
-		am_ctp_at(b->ctp, u)->cond = was_free;
-	return resized(b, was_free, 32);
-}
-
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static uint32_t expr(struct build *b, const struct am_lit_expr *e);
+static uint32_t expr(struct am_build *b, const struct am_lit_expr *e);
 
 /* Evaluates `e` only where `test` holds as well. */
-static uint32_t expr_under(struct build *b, uint32_t test, const struct am_lit_expr *e)
+static uint32_t expr_under(struct am_build *b, uint32_t test, const struct am_lit_expr *e)
 {
 	const uint32_t live = b->live;
 
@@ -291,36 +178,36 @@ static uint32_t expr_under(struct build *b, uint32_t test, const struct am_lit_e
 	return value;
 }
 
-static uint32_t access_expr(struct build *b, const struct am_lit_expr *e)
+static uint32_t access_expr(struct am_build *b, const struct am_lit_expr *e)
 {
 	const uint32_t address = expr(b, e->a);
 	const uint32_t x = e->b ? expr(b, e->b) : 0, y = e->c ? expr(b, e->c) : 0;
 	const uint32_t live = b->live;
 	const unsigned width = am_lit_width(e->type);
-	const struct where w = locate(b, address, e->type, e->pos);
+	const struct am_where w = am_build_locate(b, address, e->type, e->pos);
 	uint32_t event, value = x;
 
 	if (!w.size) { /* nothing happens after a wrong address; the thread has stopped */
 		b->live = live;
-		return constant(b, width, 0);
+		return am_build_const(b, width, 0);
 	}
 	if (e->kind == AM_LIT_X_STORE) {
 		event = am_ctp_write(b->ctp, b->thread, w.object, w.offset, w.size,
-				     resized(b, x, w.size * 8));
+				     am_build_resize(b, x, w.size * 8));
 	} else if (e->kind == AM_LIT_X_LOAD) {
 		event = am_ctp_read(b->ctp, b->thread, w.object, w.offset, w.size);
-		value = resized(b, am_ctp_at(b->ctp, event)->read, width);
+		value = am_build_resize(b, am_ctp_at(b->ctp, event)->read, width);
 	} else {
 		event = am_ctp_update(b->ctp, b->thread, w.object, w.offset, w.size);
-		value = resized(b, am_ctp_at(b->ctp, event)->read, width);
-		const uint32_t put = resized(b, rmw_value(b, e, value, x, y), w.size * 8);
+		value = am_build_resize(b, am_ctp_at(b->ctp, event)->read, width);
+		const uint32_t put = am_build_resize(b, rmw_value(b, e, value, x, y), w.size * 8);
 		am_ctp_at(b->ctp, event)->value = put;
 	}
 	finish_access(b, event, &w, e);
 	return value;
 }
 
-static uint32_t sync_expr(struct build *b, const struct am_lit_expr *e)
+static uint32_t sync_expr(struct am_build *b, const struct am_lit_expr *e)
 {
 	static const enum am_kind kinds[] = { [AM_LIT_X_LOCK] = AM_ACQUIRE,
 					      [AM_LIT_X_UNLOCK] = AM_RELEASE,
@@ -332,28 +219,28 @@ static uint32_t sync_expr(struct build *b, const struct am_lit_expr *e)
 
 	if (b->out->lock_data && (e->kind == AM_LIT_X_LOCK || e->kind == AM_LIT_X_UNLOCK ||
 				  e->kind == AM_LIT_X_TRYLOCK || e->kind == AM_LIT_X_ISLOCKED))
-		return lock_as_data(b, e, object);
+		return am_build_lock_as_data(b, e, object);
 	if (e->kind == AM_LIT_X_WAIT) {
 		if (b->out->lock_data)
 			give_up(b, e->pos, "cond_wait beside trylock or is_locked");
 		const uint32_t mutex = sync_object(b, expr(b, e->b), e->pos);
-		remember(b, am_ctp_wait(b->ctp, b->thread, object, mutex), AM_LIT_O_PROGRAM, e->pos);
-		remember(b, am_ctp_wake(b->ctp, b->thread, object, mutex), AM_LIT_O_PROGRAM, e->pos);
+		am_build_note(b, am_ctp_wait(b->ctp, b->thread, object, mutex), AM_LIT_O_PROGRAM, e->pos);
+		am_build_note(b, am_ctp_wake(b->ctp, b->thread, object, mutex), AM_LIT_O_PROGRAM, e->pos);
 	} else if (e->kind == AM_LIT_X_BARRIER) {
 		sync_event(b, AM_ARRIVE, object, e->pos);
 		sync_event(b, AM_LEAVE, object, e->pos);
 	} else {
 		sync_event(b, kinds[e->kind], object, e->pos);
 	}
-	return constant(b, 32, 0);
+	return am_build_const(b, 32, 0);
 }
 
-static uint32_t expr(struct build *b, const struct am_lit_expr *e)
+static uint32_t expr(struct am_build *b, const struct am_lit_expr *e)
 {
 	uint32_t x, y, event;
 
 	switch ((enum am_lit_expr_kind)e->kind) {
-	case AM_LIT_X_CONST: return constant(b, am_lit_width(e->type), e->value);
+	case AM_LIT_X_CONST: return am_build_const(b, am_lit_width(e->type), e->value);
 	case AM_LIT_X_LOCAL: return b->locals[e->local];
 	case AM_LIT_X_OP: {
 		const unsigned width = am_lit_width(e->type);
@@ -361,16 +248,16 @@ static uint32_t expr(struct build *b, const struct am_lit_expr *e)
 		x = expr(b, e->a);
 		y = e->b ? expr(b, e->b) : 0;
 		const uint32_t n = am_ctp_op(b->ctp, e->op, is_comparison ? 1 : width, x, y, 0);
-		return is_comparison ? resized(b, n, width) : n;
+		return is_comparison ? am_build_resize(b, n, width) : n;
 	}
 	case AM_LIT_X_LOGAND:
 		x = expr(b, e->a);
 		y = expr_under(b, x, e->b);
-		return resized(b, select_node(b, x, y, constant(b, 1, 0)), 32);
+		return am_build_resize(b, select_node(b, x, y, am_build_const(b, 1, 0)), 32);
 	case AM_LIT_X_LOGOR:
 		x = expr(b, e->a);
 		y = expr_under(b, negated(b, x), e->b);
-		return resized(b, select_node(b, x, constant(b, 1, 1), y), 32);
+		return am_build_resize(b, select_node(b, x, am_build_const(b, 1, 1), y), 32);
 	case AM_LIT_X_SELECT: {
 		const uint32_t test = expr(b, e->a);
 		x = expr_under(b, test, e->b);
@@ -395,11 +282,11 @@ static uint32_t expr(struct build *b, const struct am_lit_expr *e)
 	case AM_LIT_X_JOIN: sync_event(b, AM_JOIN, e->local, e->pos); break;
 	case AM_LIT_X_ASSERT:
 		x = expr(b, e->a);
-		remember(b, am_ctp_assert(b->ctp, b->thread, x), AM_LIT_O_ASSERT, e->pos);
+		am_build_note(b, am_ctp_assert(b->ctp, b->thread, x), AM_LIT_O_ASSERT, e->pos);
 		break;
 	case AM_LIT_X_ASSUME:
 		x = expr(b, e->a);
-		remember(b, am_ctp_assume(b->ctp, b->thread, x), AM_LIT_O_PROGRAM, e->pos);
+		am_build_note(b, am_ctp_assume(b->ctp, b->thread, x), AM_LIT_O_PROGRAM, e->pos);
 		break;
 	case AM_LIT_X_NOTHING:
 	case AM_LIT_X_RCU_LOCK:
@@ -416,29 +303,29 @@ static uint32_t expr(struct build *b, const struct am_lit_expr *e)
 	case AM_LIT_X_BROADCAST:
 	case AM_LIT_X_BARRIER: return sync_expr(b, e);
 	}
-	return constant(b, 32, 0);
+	return am_build_const(b, 32, 0);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-static void statements(struct build *b, const struct am_lit_stmt *s);
+static void statements(struct am_build *b, const struct am_lit_stmt *s);
 
 /* A condition that is no constant: where it is evaluated, for the order matrix. */
-static uint32_t test_expr(struct build *b, const struct am_lit_expr *e)
+static uint32_t test_expr(struct am_build *b, const struct am_lit_expr *e)
 {
 	const uint32_t node = expr(b, e);
 
 	if (b->options->control && !am_ctp_is_const(b->ctp, node, NULL)) {
 		const uint32_t event = am_ctp_event(b->ctp, b->thread, AM_PIN, AM_CTP_NONE);
-		remember(b, event, AM_LIT_O_CONTROL, e->pos)->cond = node;
+		am_build_note(b, event, AM_LIT_O_CONTROL, e->pos)->cond = node;
 	}
 	return node;
 }
 
-static void loop(struct build *b, const struct am_lit_stmt *s)
+static void loop(struct am_build *b, const struct am_lit_stmt *s)
 {
-	struct frame frame = { .outer = b->loop, .broke = constant(b, 1, 0) };
-	const uint32_t no = constant(b, 1, 0);
+	struct am_frame frame = { .outer = b->loop, .broke = am_build_const(b, 1, 0) };
+	const uint32_t no = am_build_const(b, 1, 0);
 
 	b->loop = &frame;
 	for (uint32_t round = 0;; round++) {
@@ -451,7 +338,7 @@ static void loop(struct build *b, const struct am_lit_stmt *s)
 			break;
 		if (round == b->options->unroll) {
 			const uint32_t e = am_ctp_assert(b->ctp, b->thread, no);
-			remember(b, e, AM_LIT_O_BOUND, s->pos);
+			am_build_note(b, e, AM_LIT_O_BOUND, s->pos);
 			b->out->has_bound = true;
 			b->live = no;
 			break;
@@ -471,7 +358,7 @@ static void loop(struct build *b, const struct am_lit_stmt *s)
 	b->loop = frame.outer;
 }
 
-static void atomic(struct build *b, const struct am_lit_stmt *s)
+static void atomic(struct am_build *b, const struct am_lit_stmt *s)
 {
 	char name[80];
 	uint32_t region = 0;
@@ -502,9 +389,9 @@ static void atomic(struct build *b, const struct am_lit_stmt *s)
 	b->depth--;
 }
 
-static void statements(struct build *b, const struct am_lit_stmt *s)
+static void statements(struct am_build *b, const struct am_lit_stmt *s)
 {
-	const uint32_t no = constant(b, 1, 0);
+	const uint32_t no = am_build_const(b, 1, 0);
 
 	for (; s && !is_false(b, b->live); s = s->next) {
 		switch ((enum am_lit_stmt_kind)s->kind) {
@@ -554,57 +441,7 @@ static bool stmt_uses(const struct am_lit_stmt *s, enum am_lit_expr_kind kind)
 	return false;
 }
 
-static void note_object(struct build *b, uint32_t object, uint32_t cell)
-{
-	uint32_t *grown = realloc(b->out->object_cell, (object + 1) * sizeof(*grown));
-
-	if (!grown)
-		abort();
-	b->out->object_cell = grown;
-	grown[object] = cell;
-}
-
-static void objects(struct build *b)
-{
-	static const enum am_ctp_class classes[] = { [AM_LIT_LOCK] = AM_CTP_LOCK,
-						     [AM_LIT_SEM] = AM_CTP_SEM,
-						     [AM_LIT_COND] = AM_CTP_COND,
-						     [AM_LIT_BARRIER] = AM_CTP_BARRIER };
-	const struct am_lit *lit = b->lit;
-
-	b->out->memory = AM_CTP_NONE;
-	if (b->merged) {
-		b->out->memory =
-			am_ctp_data(b->ctp, "memory", lit->n_cells * AM_LIT_CELL_BYTES);
-		note_object(b, b->out->memory, lit->n_cells);
-	}
-	for (uint32_t c = 0; c < lit->n_cells; c++) {
-		const struct am_lit_type type = lit->objects[lit->cells[c].object].type;
-		const bool is_sync = type.base != AM_LIT_INT && type.base != AM_LIT_VOID &&
-				     !type.pointers;
-		const uint64_t init = lit->cells[c].init;
-		char name[80];
-
-		am_lit_cell_name(lit, c, name, sizeof(name));
-		b->object[c] = AM_CTP_NONE;
-		if (is_sync && type.base == AM_LIT_LOCK && b->out->lock_data) {
-			b->object[c] = am_ctp_data(b->ctp, name, 8);
-		} else if (is_sync) {
-			b->object[c] = am_ctp_object(b->ctp, classes[type.base], name);
-			b->ctp->objects[b->object[c]].count =
-				type.base == AM_LIT_BARRIER && !init ? 1 : (uint32_t)init;
-		} else if (b->merged) {
-			am_ctp_init(b->ctp, b->out->memory, c * AM_LIT_CELL_BYTES, 8, init);
-			continue;
-		} else {
-			b->object[c] = am_ctp_data(b->ctp, name, 8);
-			am_ctp_init(b->ctp, b->object[c], 0, 8, init);
-		}
-		note_object(b, b->object[c], c);
-	}
-}
-
-static void thread(struct build *b, uint32_t t)
+static void thread(struct am_build *b, uint32_t t)
 {
 	const struct am_lit_thread *thread = &b->lit->threads[t];
 
@@ -614,98 +451,17 @@ static void thread(struct build *b, uint32_t t)
 	b->loop = NULL;
 	b->locals = b->finals[t];
 	for (uint32_t i = 0; i < thread->n_locals; i++)
-		b->locals[i] = constant(b, am_lit_width(thread->locals[i].type),
+		b->locals[i] = am_build_const(b, am_lit_width(thread->locals[i].type),
 					thread->locals[i].init);
 	statements(b, thread->body);
 }
 
-/* ---- observer --------------------------------------------------------------------------------- */
-
-struct observer {
-	struct build *b;
-	uint32_t *cells; /* nodes of final values, 0 not read yet */
-};
-
-static uint32_t term_node(struct observer *o, const struct am_lit_term *term)
-{
-	struct build *b = o->b;
-	uint32_t node;
-
-	if (term->kind == AM_LIT_T_CONST)
-		return constant(b, 64, term->value);
-	if (term->kind == AM_LIT_T_LOCAL) {
-		node = b->finals[term->thread][term->local];
-	} else {
-		if (!o->cells[term->cell]) {
-			const struct where w = locate(
-				b, constant(b, 64, am_lit_address(term->cell)), term->type,
-				(struct am_lit_pos){ 0, 0 });
-			const uint32_t e =
-				am_ctp_read(b->ctp, b->thread, w.object, w.offset, w.size);
-			remember(b, e, AM_LIT_O_OBSERVER, (struct am_lit_pos){ 0, 0 });
-			b->out->events[e].cell = term->cell;
-			b->out->events[e].type = term->type;
-			o->cells[term->cell] = resized(b, am_ctp_at(b->ctp, e)->read,
-						       am_lit_width(term->type));
-		}
-		node = o->cells[term->cell];
-	}
-	const bool is_signed = !term->type.is_unsigned && !term->type.pointers;
-	const unsigned width = b->ctp->nodes[node].width;
-	return width == 64 ? node :
-			     am_ctp_op(b->ctp, is_signed ? AM_OP_SEXT : AM_OP_ZEXT, 64, node, 0, 0);
-}
-
-static uint32_t prop_node(struct observer *o, const struct am_lit_prop *p)
-{
-	struct build *b = o->b;
-
-	switch ((enum am_lit_prop_kind)p->kind) {
-	case AM_LIT_P_TRUE: return constant(b, 1, 1);
-	case AM_LIT_P_NOT: return am_ctp_not(b->ctp, prop_node(o, p->a));
-	case AM_LIT_P_AND: {
-		const uint32_t x = prop_node(o, p->a);
-		return am_ctp_op(b->ctp, AM_OP_AND, 1, x, prop_node(o, p->b), 0);
-	}
-	case AM_LIT_P_OR: {
-		const uint32_t x = prop_node(o, p->a);
-		return am_ctp_op(b->ctp, AM_OP_OR, 1, x, prop_node(o, p->b), 0);
-	}
-	case AM_LIT_P_COMPARE: break;
-	}
-	const uint32_t left = term_node(o, &p->left);
-	return am_ctp_op(b->ctp, p->op, 1, left, term_node(o, &p->right), 0);
-}
-
-static void observe(struct build *b)
-{
-	struct observer o = { .b = b, .cells = calloc(b->lit->n_cells + 1, sizeof(uint32_t)) };
-	const struct am_lit_pos nowhere = { 0, 0 };
-
-	if (!o.cells)
-		abort();
-	b->thread = am_ctp_thread(b->ctp, "observer");
-	b->live = 0;
-	for (uint32_t t = 0; t < b->lit->n_threads; t++) {
-		const uint32_t e = am_ctp_event(b->ctp, b->thread, AM_JOIN, t);
-		remember(b, e, AM_LIT_O_OBSERVER, nowhere);
-	}
-	uint32_t asked = b->lit->condition ? prop_node(&o, b->lit->condition) : constant(b, 1, 1);
-	if (b->options->negate)
-		asked = am_ctp_not(b->ctp, asked);
-	if (b->lit->filter)
-		asked = am_ctp_op(b->ctp, AM_OP_AND, 1, asked, prop_node(&o, b->lit->filter), 0);
-	b->out->observer = am_ctp_assume(b->ctp, b->thread, asked);
-	remember(b, b->out->observer, AM_LIT_O_OBSERVER, nowhere);
-	free(o.cells);
-}
-
 /* False: give up, or (need_merge) try again with all variables in one object. */
-static bool attempt(struct build *b)
+static bool attempt(struct am_build *b)
 {
 	if (setjmp(b->fail))
 		return false;
-	objects(b);
+	am_build_objects(b);
 	for (uint32_t t = 0; t < b->lit->n_threads; t++) {
 		char name[16];
 		snprintf(name, sizeof(name), "P%u", b->lit->threads[t].number);
@@ -714,12 +470,12 @@ static bool attempt(struct build *b)
 	for (uint32_t t = 0; t < b->lit->n_threads; t++)
 		thread(b, t);
 	if (b->options->observe)
-		observe(b);
+		am_build_observe(b);
 	b->out->unsupported = am_ctp_finish(b->ctp);
 	return true;
 }
 
-static void reset(struct build *b)
+static void reset(struct am_build *b)
 {
 	am_ctp_free(b->out->ctp);
 	free(b->out->events);
@@ -734,7 +490,7 @@ static void reset(struct build *b)
 
 struct am_lit_ctp *am_lit_to_ctp(const struct am_lit *lit, const struct am_lit_ctp_options *options)
 {
-	struct build b = { .lit = lit, .options = options };
+	struct am_build b = { .lit = lit, .options = options };
 
 	b.out = calloc(1, sizeof(*b.out));
 	b.object = calloc(lit->n_cells + 1, sizeof(*b.object));
