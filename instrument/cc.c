@@ -172,6 +172,8 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 		push(a, "-tsan-distinguish-volatile=1");
 		if (pass)
 			push(a, text("-fpass-plugin=%s", pass));
+		else
+			push(a, "-fno-optimize-sibling-calls");
 	} else {
 		if (version->major >= 11) {
 			push(a, "--param");
@@ -180,6 +182,8 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 		push(a, "-Wno-tsan");
 		/* Functions must stay visible for ATOMMON_ATOMIC=fn:NAME; `inline` ones go. */
 		push(a, "-fno-inline-small-functions");
+		/* A jump to the exit callback would come from the caller. */
+		push(a, "-fno-optimize-sibling-calls");
 		push(a, "-fno-inline-functions");
 		push(a, "-fno-inline-functions-called-once");
 		push(a, "-fno-partial-inlining");

@@ -19,12 +19,15 @@
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-void am_region_begin(uint32_t id, struct am_here here)
+static void region_begin(const char *name, struct am_here here)
 {
+	if (!am_watching())
+		return;
 	am_arm();
 	if (!am_tls.lane && am_thread_self() == AM_NO_THREAD)
 		return;
 	struct am_lane *lane = am_tls.lane;
+	const uint32_t id = am_intern(name);
 	if (lane->depth < sizeof lane->open / sizeof lane->open[0])
 		lane->open[lane->depth] = id;
 	lane->depth++;
@@ -32,13 +35,7 @@ void am_region_begin(uint32_t id, struct am_here here)
 	am_view_begin(here.cfa);
 }
 
-static void region_begin(const char *name, struct am_here here)
-{
-	if (am_watching())
-		am_region_begin(am_intern(name), here);
-}
-
-void am_region_end(struct am_here here)
+static void region_end(struct am_here here)
 {
 	struct am_lane *lane = am_tls.lane;
 
@@ -57,7 +54,7 @@ AM_EXPORT void atommon_begin_(const char *name)
 
 AM_EXPORT void atommon_end_(void)
 {
-	am_region_end(AM_HERE);
+	region_end(AM_HERE);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -84,8 +81,8 @@ AM_EXPORT void atommon_name_(const volatile void *p, size_t n, const char *name)
 		return;
 	struct am_record r = {.kind = AM_NAME, .n_ext = 2, .object = (uintptr_t)p};
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_SIZE << AM_R_DETAIL_SHIFT, n};
-	r.ext[1] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
-				    am_intern(name)};
+	r.ext[1] =
+		(struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, am_intern(name)};
 	am_log_record(&r, AM_HERE);
 }
 
@@ -119,8 +116,12 @@ static void access_one(enum am_kind kind, uint64_t object, volatile void *to,
 		       const volatile void *from, size_t n, struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(object)];
-	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .has_seq = true, .object = object,
-			      .ordered = object, .has_number = true};
+	struct am_record r = {.kind = (uint8_t)kind,
+			      .n_ext = 1,
+			      .has_seq = true,
+			      .object = object,
+			      .ordered = object,
+			      .has_number = true};
 	uint64_t value = 0;
 
 	/* Room first: a dropped record must not take a number. */
@@ -172,11 +173,28 @@ AM_EXPORT void atommon_store_(volatile void *p, const void *value, size_t n)
 	}
 }
 
-/* ---- -finstrument-functions ------------------------------------------------------------------- */
+/* ---- -finstrument-functions -------------------------------------------------------------------
+ */
 
-static uint32_t region_of(void *function)
+void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, struct am_here here)
 {
-	return am_has_functions && am_watching() ? am_function_region((uintptr_t)function) : 0;
+	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .object = function};
+
+	am_arm();
+	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, name};
+	am_log_record(&r, here);
+	if (kind == AM_ENTER)
+		am_view_begin(here.cfa);
+	else
+		am_view_end();
+}
+
+static void function_event(enum am_kind kind, void *function, struct am_here here)
+{
+	const uint32_t name =
+		am_has_functions && am_watching() ? am_function_region((uintptr_t)function) : 0;
+	if (name)
+		am_function_event(kind, (uintptr_t)function, name, here);
 }
 
 AM_EXPORT void __cyg_profile_func_enter(void *function, void *caller);
@@ -185,14 +203,11 @@ AM_EXPORT void __cyg_profile_func_exit(void *function, void *caller);
 AM_EXPORT void __cyg_profile_func_enter(void *function, void *caller)
 {
 	(void)caller;
-	const uint32_t id = region_of(function);
-	if (id)
-		am_region_begin(id, AM_HERE);
+	function_event(AM_ENTER, function, AM_HERE);
 }
 
 AM_EXPORT void __cyg_profile_func_exit(void *function, void *caller)
 {
 	(void)caller;
-	if (region_of(function))
-		am_region_end(AM_HERE);
+	function_event(AM_LEAVE_FN, function, AM_HERE);
 }

@@ -9,7 +9,7 @@
 #include "atommon/ringfile.h"
 #include "preload/log.h"
 
-enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
+enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
 
 struct am_lane {
 	struct am_ringdir *dir;
@@ -27,6 +27,10 @@ struct am_lane {
 	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
 	uint32_t depth;		/* open regions, for atommon_end without a begin */
 	uint32_t open[64];	/* their names */
+	struct {
+		uintptr_t cfa, start;
+	} functions[AM_FUNCTIONS_MAX]; /* entered functions that are regions (tsan_func.c) */
+	uint32_t n_functions, functions_of; /* how many; am_tls.id of whom */
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 
 	/* Consumer's, on lines of their own. */

@@ -31,9 +31,8 @@ void am_process_ready(void);
 /* Exits that run no destructors. */
 void am_process_watch_exits(void);
 
-/* A region of this thread, by the string id of its name. An end without a begin is ignored. */
-void am_region_begin(uint32_t id, struct am_here here);
-void am_region_end(struct am_here here);
+/* enter, leave-fn of a function that is a region. */
+void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, struct am_here here);
 
 /* Turn everything off for good, say why once, call through from now on. */
 void am_disable(const char *why);

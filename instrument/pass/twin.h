@@ -124,6 +124,8 @@ inline DenseMap<Function *, Function *> make_twins(Module &m, ArrayRef<Function 
 		t->setDLLStorageClass(GlobalValue::DefaultStorageClass);
 		t->setDSOLocal(true);
 		t->setComdat(nullptr);
+		// An exit callback reached by a jump would seem to come from the caller.
+		t->addFnAttr("disable-tail-calls", "true");
 		// An inlined function would have no entry to see (ATOMMON_ATOMIC=fn:NAME).
 		if (!t->hasFnAttribute(Attribute::AlwaysInline))
 			t->addFnAttr(Attribute::NoInline);

@@ -28,7 +28,7 @@ shown() { # shown TRACE PROGRAM
 		done | sort -s -k1,1
 }
 
-for level in -O0 -O1 -O2; do
+for level in -O0 -O2; do
 	for name in fig1a fig1a_ge fig1b fig6; do
 		flags=()
 		[ $name = fig1a_ge ] && flags=(-DAT_LEAST)

@@ -94,9 +94,8 @@ try() { # try NAME FLAGS...
 
 for cc in gcc clang-14 clang-16 clang-19; do
 	command -v $cc >/dev/null || continue
-	for level in -O0 -O2; do
-		ATOMMON_CC=$cc try "$cc$level" $level
-	done
+	ATOMMON_CC=$cc try "$cc-O2" -O2
+	case $cc in gcc | clang-14) ATOMMON_CC=$cc try "$cc-O0" -O0 ;; esac
 done
 command -v clang-14 >/dev/null && try symbolic-O1 --symbolic -O1
 finish

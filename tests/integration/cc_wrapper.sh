@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The compiler wrapper: everything a build system does with a compiler still works, and what comes
 # out runs by itself. With each compiler that is here.
@@ -32,7 +33,7 @@ uses() { nm -u "$1" | grep -q "$2"; }
 not() { ! "$@"; }
 output() { "$@" 2>/dev/null; }
 
-for cc in gcc clang-14 clang-16 clang-19; do
+for cc in gcc clang-14 clang-19; do
 	command -v $cc >/dev/null || continue
 	case $cc in clang-*) cxx=clang++-${cc#clang-} ;; *) cxx=g++ ;; esac
 	command -v $cxx >/dev/null || cxx=

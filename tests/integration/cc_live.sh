@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs without any annotation, built by the compiler wrapper, watched live with fn: globs: what
+# is broken is found, what is right is not reported.
+. "$(dirname "$0")/../lib.sh"
+plain=$TOP/tests/prog/plain
+
+reports() { # reports GLOB PROGRAM ARGS...: how many violations are told
+	local glob=$1
+	shift
+	preload ATOMMON_ATOMIC="$glob" ATOMMON_LOG=log ./"$@" >out 2>&1
+	grep -c 'atomicity violation' log 2>/dev/null
+	rm -f log
+}
+found() { # found NAME GLOB PROGRAM ARGS...
+	local name=$1 n
+	shift
+	n=$(reports "$@")
+	if [ "${n:-0}" -ge 1 ]; then ok "$name"; else fail "$name" "no report" "$(cat out)"; fi
+}
+silent() { # silent NAME GLOB PROGRAM ARGS...
+	local name=$1 n
+	shift
+	n=$(reports "$@")
+	if [ "${n:-0}" -eq 0 ]; then ok "$name"; else fail "$name" "$n reports" "$(cat out)"; fi
+}
+
+suite() { # suite NAME WRAPPER-FLAGS...
+	local n=$1 example
+	shift
+	for example in bank cache; do
+		check "$n: $example builds without annotations" atommon-cc "$@" -g -I "$plain" \
+			-I "$TOP/tests/prog" "$TOP/tests/prog/$example.c" -o $example -lpthread
+	done
+	check "$n: quiet builds" atommon-cc "$@" -g "$plain/quiet.c" -o quiet -lpthread
+	found "$n: the bank's lost update is found" fn:withdraw bank --order bad
+	silent "$n: the bank in a good order" fn:withdraw bank --order good
+	silent "$n: the bank, fixed" fn:withdraw bank --fixed --threads 4 --size 200
+	found "$n: a glob names the function" 'fn:with*' bank --order bad
+	silent "$n: no function is named" marked bank --order bad
+	found "$n: check, then insert" fn:get cache --order bad
+	silent "$n: check, then insert, fixed" fn:get cache --fixed --threads 4 --size 50
+	silent "$n: neighbouring bytes" 'fn:region_*' quiet bytes
+	silent "$n: a reused heap block" 'fn:region_*' quiet heap
+	silent "$n: buffers handed over through a queue" 'fn:region_*' quiet handover
+	silent "$n: reused thread stacks" 'fn:region_*' quiet private
+	found "$n: overlapping bytes of different sizes" 'fn:region_*' quiet overlap
+	found "$n: a local variable that another thread changes" 'fn:region_*' quiet stack
+}
+
+for cc in gcc clang-14; do
+	command -v $cc >/dev/null || continue
+	ATOMMON_CC=$cc suite "$cc" -O2
+done
+command -v clang-14 >/dev/null && suite symbolic --symbolic -O1
+finish
