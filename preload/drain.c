@@ -47,7 +47,7 @@ static uint32_t role;	  /* 1: somebody is the consumer */
 static uint32_t running;  /* of the drain thread */
 static uint32_t wanted;	  /* futex: there is something to do */
 static uint32_t flush_wanted, flush_done; /* futex: generations of flush requests */
-static uint32_t close_wanted;		  /* the flush is the last one: close the sinks, too */
+static uint32_t close_wanted;		  /* enum am_close, after the flush */
 static uint32_t progress; /* counts passes that moved something */
 static bool has_membarrier;
 static pthread_t drain_thread;
@@ -88,6 +88,9 @@ void am_drain_wake(void)
 	const int saved = errno;
 
 	__atomic_store_n(&am_drain_asleep, 0, __ATOMIC_RELAXED);
+	/* Somebody asked already, and it has not looked since. */
+	if (__atomic_load_n(&wanted, __ATOMIC_RELAXED))
+		return;
 	/* partner: the exchange in sleep_on */
 	if (!__atomic_exchange_n(&wanted, 1, __ATOMIC_SEQ_CST))
 		futex(&wanted, FUTEX_WAKE, 1, NULL);
@@ -206,11 +209,10 @@ static bool has_waiting(void)
 static void flush(void)
 {
 	pass(true);
-	if (!__atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE))
-		return;
-	if (is_recording())
+	const uint32_t close = __atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE);
+	if (close & AM_CLOSE_RECORD && is_recording())
 		am_sink_record.close();
-	if (is_checking())
+	if (close & AM_CLOSE_CHECK && is_checking())
 		am_sink_check.close();
 }
 
@@ -391,10 +393,9 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 	return true;
 }
 
-bool am_drain_finish(bool is_last)
+bool am_drain_finish(uint32_t close)
 {
-	if (is_last)
-		__atomic_store_n(&close_wanted, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&close_wanted, close, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING || am_tls.owned) {
 		const uint64_t start = now_ms();
 		while (!am_tls.owned && !take_role()) {

@@ -247,7 +247,7 @@ void am_finish(enum am_ending how)
 	if (how == AM_ENDING_EXIT)
 		set_state(AM_PASS);
 	/* What is not done within the bound stays in the ring file, where the reader finds it. */
-	if (am_drain_finish(how == AM_ENDING_EXIT || am_opt.mode != AM_MODE_CHECK))
+	if (am_drain_finish(how == AM_ENDING_EXIT ? AM_CLOSE_RECORD | AM_CLOSE_CHECK : AM_CLOSE_RECORD))
 		am_area_delete();
 	errno = saved;
 }

@@ -147,7 +147,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 		lane->n_pending = 0;
 		lane->site_misses = lane->site_fills = 0;
 		lane->is_pc_only = lane->depth = 0;
-		am_site_clear(&lane->caches);
+		am_site_clear(lane);
 		memset(lane->names, 0, sizeof lane->names);
 		t->head = at;
 		__atomic_store_n(&dir->state, AM_RING_LIVE, __ATOMIC_RELEASE); /* partner: drain.c */

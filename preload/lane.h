@@ -23,6 +23,7 @@ struct am_lane {
 	uint64_t next_base;	/* position within the thread where this lane was taken */
 	uint64_t pending[8];	/* dropped and not yet told in the stream, by enum am_lost */
 	uint64_t n_pending;
+	struct am_site_deep *deep; /* site.c; kept with the lane */
 	uint64_t site_misses, site_fills;
 	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
 	uint32_t depth;		/* open regions, for atommon_end without a begin */

@@ -79,9 +79,10 @@ size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end);
 void am_drain_start(void);
 /* This thread's ring is full: wait until the consumer went on, or be it. False: give up. */
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need);
-/* Write out all that is there, and close the sinks if it is the last time; false if it could not be
- * done within the bound. */
-bool am_drain_finish(bool is_last);
+/* Write out all that is there, then close these sinks; false if it could not be done within the
+ * bound. */
+enum am_close { AM_CLOSE_RECORD = 1, AM_CLOSE_CHECK = 2 };
+bool am_drain_finish(uint32_t close);
 /* Space is short elsewhere: drain now if nobody else does. */
 void am_drain_try(void);
 /* The application's last thread ends: so does the drain thread, or the process would live on. */

@@ -11,6 +11,7 @@
 #include "preload/log.h"
 #include "preload/runtime.h"
 #include "preload/site.h"
+#include "preload/thread.h"
 #include "preload/unwind.h"
 
 enum { HASH_SIZE = 65536, MISSES_MAX = 20000 };
@@ -88,12 +89,53 @@ void am_site_forget(void)
 	memset(table, 0, sizeof table);
 }
 
-void am_site_clear(struct am_caches *caches)
+/* Stacks of more frames than an entry of the fast cache can check. */
+struct am_site_deep {
+	uint64_t key;
+	uint32_t n, site;
+	struct am_frame frame[AM_FRAMES_MAX];
+};
+
+static uint32_t find_deep(const struct am_lane *lane, uint64_t key)
 {
+	const struct am_site_deep *d = lane->deep ? &lane->deep[key % AM_SITE_CACHE] : NULL;
+
+	if (!d || d->key != key)
+		return 0;
+	for (uint32_t i = 1; i < d->n; i++)
+		if (*(const uintptr_t *)d->frame[i].slot != d->frame[i].pc)
+			return 0;
+	return d->site;
+}
+
+static void keep_deep(struct am_lane *lane, uint64_t key, uint32_t site, const struct am_frame *f,
+		      size_t n)
+{
+	if (!lane->deep)
+		lane->deep = am_area_map(AM_SITE_CACHE * sizeof *lane->deep);
+	if (!lane->deep)
+		return;
+	struct am_site_deep *d = &lane->deep[key % AM_SITE_CACHE];
+	d->key = 0;
+	d->n = (uint32_t)n;
+	d->site = site;
+	memcpy(d->frame, f, n * sizeof *f);
+	for (size_t i = 1; i < n; i++)
+		if (!f[i].slot)
+			return;
+	d->key = key;
+}
+
+void am_site_clear(struct am_lane *lane)
+{
+	struct am_caches *caches = &lane->caches;
+
 	memset(caches, 0, sizeof *caches);
 	for (unsigned i = 0; i < AM_SITE_CACHE; i++)
 		for (unsigned k = 0; k < 3; k++)
 			caches->site[i].slot[k] = &caches->site[i].caller[k];
+	if (lane->deep)
+		memset(lane->deep, 0, AM_SITE_CACHE * sizeof *lane->deep);
 }
 
 uint32_t am_site_miss(struct am_here here, bool is_nested)
@@ -103,8 +145,14 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 	struct am_frame f[AM_FRAMES_MAX];
 	const uint32_t wanted = am_opt.stack < AM_FRAMES_MAX ? am_opt.stack : AM_FRAMES_MAX;
 	const uintptr_t outer = t->event;
+	const uint64_t key = am_site_key(here);
 	size_t n = 0;
 
+	if (wanted > 4 && !lane->is_pc_only) {
+		const uint32_t known = find_deep(lane, key);
+		if (known)
+			return known;
+	}
 	/* A handler that comes now must not fill the entry that we fill. */
 	t->event = outer ? outer : here.cfa;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -113,15 +161,21 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 		if (++lane->site_misses > MISSES_MAX)
 			lane->is_pc_only = 1;
 	}
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) /* not the frame that starts a thread for us */
+		if (i == 0 || !am_start_is_at(f[i].pc))
+			f[kept++] = f[i];
+	n = kept;
 	if (n == 0 || f[0].pc != here.pc) {
 		f[0] = (struct am_frame){here.pc, here.cfa - 8};
 		n = 1;
 	}
 	const uint32_t id = am_site_intern(f, n);
-	if (!is_nested) {
-		const uint64_t key = am_site_key(here);
+	if (!is_nested && n > 4) {
+		keep_deep(lane, key, id, f, n);
+	} else if (!is_nested) {
 		struct am_site_cached *e = am_site_entry(t, key);
-		bool is_cacheable = n <= 4; /* what the entry can check */
+		bool is_cacheable = true;
 		for (unsigned i = 0; i < 3; i++) {
 			e->slot[i] = &e->caller[i];
 			e->caller[i] = 0;

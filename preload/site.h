@@ -12,8 +12,8 @@
 uint32_t am_site_intern(const struct am_frame *frames, size_t n);
 void am_site_forget(void);
 /* Nothing remembered. */
-struct am_caches;
-void am_site_clear(struct am_caches *caches);
+struct am_lane;
+void am_site_clear(struct am_lane *lane);
 void am_intern_forget(void);
 
 #endif

@@ -198,7 +198,16 @@ uint32_t am_start_id(const struct am_start *block)
 	return block->id;
 }
 
-void *am_start_run(void *block)
+/* In a section of its own, so that its frame can be told by address. */
+extern const char __start_am_start_text __attribute__((visibility("hidden")));
+extern const char __stop_am_start_text __attribute__((visibility("hidden")));
+
+bool am_start_is_at(uintptr_t pc)
+{
+	return pc >= (uintptr_t)&__start_am_start_text && pc < (uintptr_t)&__stop_am_start_text;
+}
+
+__attribute__((section("am_start_text"))) void *am_start_run(void *block)
 {
 	struct am_start *s = block, mine = *s;
 

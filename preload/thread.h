@@ -26,6 +26,8 @@ void am_start_block(struct am_start *block, const pthread_attr_t *attr, sigset_t
 void am_start_unblock(const sigset_t *old);
 /* The start routine to give to the real create. */
 void *am_start_run(void *block);
+/* Is this an address in am_start_run? Stacks leave it out. */
+bool am_start_is_at(uintptr_t pc);
 /* After the real create: `error` non-zero if there is no thread. `id` from am_start_id before. */
 uint32_t am_start_id(const struct am_start *block);
 void am_start_done(struct am_start *block, uint32_t id, pthread_t handle, int error);

@@ -159,7 +159,7 @@ static int one_round(uint64_t seed)
 		signal(SIGALRM, SIG_IGN);
 		setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
 	}
-	if (!am_drain_finish(true))
+	if (!am_drain_finish(AM_CLOSE_CHECK))
 		return 3;
 	if (model.wrong[0]) {
 		printf("# seed %lu: %s\n", (unsigned long)seed, model.wrong);

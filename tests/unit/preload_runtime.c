@@ -71,7 +71,7 @@ static void begin(size_t buffer, uint32_t overflow)
 
 static void end(void)
 {
-	cr_assert(am_drain_finish(true));
+	cr_assert(am_drain_finish(AM_CLOSE_CHECK));
 }
 
 static __attribute__((noinline)) void hook(enum am_kind kind, uint64_t object)
