@@ -57,6 +57,9 @@ struct am_engine_options {
 	enum am_model model;
 	enum am_encoding encoding;
 	bool no_derived_locks;
+	/* lazy: a read of a location with up to so many writes is told at once that nothing comes
+	 * between a source and itself, else only when execution finds something there */
+	uint32_t eager_writes;
 	struct am_budget budget;
 };
 

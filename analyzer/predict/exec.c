@@ -33,6 +33,14 @@ void am_exec_init(struct am_exec *x, const struct am_ctp *ctp, enum am_model mod
 	x->notes = am_zalloc(n, sizeof *x->notes);
 	x->note_time = am_zalloc(n, sizeof *x->note_time);
 	x->note_used = am_zalloc(n, sizeof *x->note_used);
+	x->first_demand = am_zalloc(n + 2, sizeof *x->first_demand);
+	x->demands = am_zalloc(ctp->order_count, sizeof *x->demands);
+	for (uint32_t i = 0; i < ctp->order_count; i++)
+		x->first_demand[ctp->orders[i].after + 2]++;
+	for (uint32_t i = 2; i < n + 2; i++)
+		x->first_demand[i] += x->first_demand[i - 1];
+	for (uint32_t i = 0; i < ctp->order_count; i++)
+		x->demands[x->first_demand[ctp->orders[i].after + 1]++] = ctp->orders[i].before;
 	am_exec_reset(x);
 }
 
@@ -84,6 +92,8 @@ void am_exec_clear(struct am_exec *x)
 	free(x->notes);
 	free(x->note_time);
 	free(x->note_used);
+	free(x->demands);
+	free(x->first_demand);
 	*x = (struct am_exec){ 0 };
 }
 
@@ -306,8 +316,8 @@ static bool may_run(const struct am_exec *x, uint32_t id)
 	const uint32_t fork = ctp->threads[e->thread].fork;
 	if (x->stopped[e->thread] || (fork != AM_CTP_NONE && x->state[fork] != 1))
 		return false;
-	for (uint32_t i = 0; i < ctp->order_count; i++)
-		if (ctp->orders[i].after == id && !x->state[ctp->orders[i].before])
+	for (uint32_t i = x->first_demand[id]; i < x->first_demand[id + 1]; i++)
+		if (!x->state[x->demands[i]])
 			return false;
 	return true;
 }

@@ -43,6 +43,7 @@ struct am_exec {
 	bool *note_used;
 	uint32_t note_count;
 	uint64_t clock;
+	uint32_t *demands, *first_demand; /* explicit orders by the later event */
 };
 
 void am_exec_init(struct am_exec *x, const struct am_ctp *ctp, enum am_model model);

@@ -281,13 +281,25 @@ static void refine(struct am_lazy *z, struct am_goal *goal, struct am_answer *an
 	take_witness(z, goal, answer);
 }
 
+/* Most broken regions are broken by one other thread: a small question first. */
 void am_lazy_ask(struct am_lazy *z, const struct am_query *query, struct am_answer *answer)
 {
-	struct am_goal goal = { 0 };
-	am_goal_make(z, query, &goal);
-	if (goal.q == AM_SMT_FALSE)
-		answer->verdict = AM_INFEASIBLE;
-	else
-		refine(z, &goal, answer);
-	am_goal_clear(&goal);
+	bool partial;
+	struct am_goal goal = { .narrow = query->property == AM_PROP_SERIAL };
+	do {
+		const bool narrow = goal.narrow;
+		z->give_up = NULL;
+		am_goal_make(z, query, &goal);
+		if (z->give_up) {
+			answer->verdict = AM_UNDECIDED;
+			answer->reason = z->give_up;
+		} else if (goal.q == AM_SMT_FALSE) {
+			answer->verdict = AM_INFEASIBLE;
+		} else {
+			refine(z, &goal, answer);
+		}
+		partial = goal.partial && narrow;
+		am_goal_clear(&goal);
+		goal = (struct am_goal){ .narrow = false };
+	} while (partial && answer->verdict == AM_INFEASIBLE);
 }

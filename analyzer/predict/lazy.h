@@ -116,6 +116,8 @@ struct am_goal {
 	bool (*holds)(struct am_lazy *z, struct am_goal *goal);
 	struct am_lits uses;	/* serial: literals of conflict edges; strong: of intruders */
 	struct am_list events;	/* beside each literal, two or three events */
+	bool narrow;		/* serial: only cycles through one other thread */
+	bool partial;		/* serial: there may be others */
 	uint32_t marks[2 * 64];
 	uint32_t mark_count;
 };

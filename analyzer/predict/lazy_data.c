@@ -9,6 +9,8 @@
 
 /* Data lemmas about one atom before its cone is given to the solver as bit-vectors. */
 enum { LEMMAS_BEFORE_BITS = 12 };
+/* Writes of a location up to which sources hidden by others are sorted out beforehand. */
+enum { MOST_WRITES_COMPARED = 2000 };
 
 static uint32_t offset_node(struct am_ctp *ctp, uint32_t e)
 {
@@ -43,7 +45,7 @@ static bool forwards(const struct am_lazy *z, uint32_t w, uint32_t e)
 static bool is_hidden(struct am_lazy *z, uint32_t w, uint32_t e, uint32_t piece)
 {
 	const struct am_list *all = &z->stores[z->ctp->events[e].loc];
-	for (uint32_t i = 0; i < all->count; i++) {
+	for (uint32_t i = 0; i < all->count && all->count <= MOST_WRITES_COMPARED; i++) {
 		const uint32_t v = all->list[i];
 		uint64_t covers;
 		if (v == w || v == e || z->ctp->events[v].guard ||
@@ -92,12 +94,34 @@ static void find_sources(struct am_lazy *z, uint32_t e, uint32_t piece, struct a
 	}
 }
 
+/* If piece of e sees s, then write v did not come in between. */
+static void between_clause(struct am_lazy *z, uint32_t e, const struct am_source *s, uint32_t v)
+{
+	struct am_lits c = { 0 };
+	const uint32_t w = s->writer;
+	const bool own_later = z->ctp->events[v].thread == z->ctp->events[e].thread &&
+			       z->ctp->events[v].pos > z->ctp->events[e].pos;
+	if (v == w || v == e || own_later)
+		return;
+	const int32_t cover = am_lazy_node(z, am_lazy_cover(z, v, e, s->piece));
+	const int32_t after = forwards(z, v, e) ? AM_SMT_FALSE : am_lazy_before(z, e, v);
+	if (cover == AM_SMT_FALSE || after == AM_SMT_TRUE)
+		return;
+	am_lits_add(&c, -s->lit);
+	am_lazy_not_executed(z, &c, v);
+	am_lits_add(&c, -cover);
+	am_lits_add(&c, after);
+	if (w != AM_CTP_NONE)
+		am_lits_add(&c, am_lazy_before(z, v, w));
+	am_lazy_clause(z, c.list, c.count);
+	free(c.list);
+}
+
 /* Source s is the one that piece of e sees: it happened before e, nothing that covers the piece came
- * in between. */
+ * in between. The latter is said at once for few writes, else when execution finds one in between. */
 static void source_clauses(struct am_lazy *z, uint32_t e, const struct am_source *s)
 {
 	const struct am_list *all = &z->stores[z->ctp->events[e].loc];
-	struct am_lits c = { 0 };
 	const uint32_t w = s->writer;
 	if (w != AM_CTP_NONE) {
 		const int32_t order = forwards(z, w, e) ? AM_SMT_TRUE : am_lazy_before(z, w, e);
@@ -108,26 +132,8 @@ static void source_clauses(struct am_lazy *z, uint32_t e, const struct am_source
 		am_lazy_clause(z, (int32_t[]){ -s->lit, order }, 2);
 		am_lazy_clause(z, (int32_t[]){ -s->lit, cover }, 2);
 	}
-	for (uint32_t i = 0; i < all->count; i++) {
-		const uint32_t v = all->list[i];
-		const bool own_later = z->ctp->events[v].thread == z->ctp->events[e].thread &&
-				       z->ctp->events[v].pos > z->ctp->events[e].pos;
-		if (v == w || v == e || own_later)
-			continue;
-		const int32_t cover = am_lazy_node(z, am_lazy_cover(z, v, e, s->piece));
-		const int32_t after = forwards(z, v, e) ? AM_SMT_FALSE : am_lazy_before(z, e, v);
-		if (cover == AM_SMT_FALSE || after == AM_SMT_TRUE)
-			continue;
-		c.count = 0;
-		am_lits_add(&c, -s->lit);
-		am_lazy_not_executed(z, &c, v);
-		am_lits_add(&c, -cover);
-		am_lits_add(&c, after);
-		if (w != AM_CTP_NONE)
-			am_lits_add(&c, am_lazy_before(z, v, w));
-		am_lazy_clause(z, c.list, c.count);
-	}
-	free(c.list);
+	for (uint32_t i = 0; i < all->count && all->count <= z->options.eager_writes; i++)
+		between_clause(z, e, s, all->list[i]);
 }
 
 void am_lazy_activate(struct am_lazy *z, uint32_t e)
@@ -165,13 +171,21 @@ void am_lazy_explain_begin(struct am_lazy *z)
 
 static bool explain_source(struct am_lazy *z, uint32_t e, uint32_t piece, struct am_lits *out)
 {
-	const struct am_activation *a = &z->active[e];
 	const uint32_t w = z->exec.from[e][piece];
-	for (uint32_t i = 0; i < a->count; i++)
-		if (a->sources[i].writer == w && a->sources[i].piece == piece)
-			am_lits_add(out, a->sources[i].lit);
-	const struct am_ctp_loc *loc = &z->ctp->locs[z->ctp->events[e].loc];
 	bool fine = true;
+	for (uint32_t i = 0; i < z->active[e].count; i++) {
+		const struct am_source s = z->active[e].sources[i];
+		if (s.piece != piece)
+			continue;
+		if (s.writer == w) {
+			am_lits_add(out, s.lit);
+			fine &= am_lazy_truth(z, s.lit);
+		} else if (am_lazy_truth(z, s.lit) && w != AM_CTP_NONE) {
+			between_clause(z, e, &s, w);
+			fine = false;
+		}
+	}
+	const struct am_ctp_loc *loc = &z->ctp->locs[z->ctp->events[e].loc];
 	if (!loc->exact && (w == AM_CTP_NONE || !loc->same_size))
 		fine &= am_lazy_explain(z, z->ctp->events[e].offset, out);
 	if (w != AM_CTP_NONE) {

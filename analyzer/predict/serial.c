@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-enum { MOST_CONFLICTS = 400000 };
+enum { MOST_CONFLICTS = 100000 };
 
 struct conflict {
 	uint32_t u, v; /* u before v */
@@ -73,6 +73,10 @@ static void find_conflicts(struct builder *b)
 			const struct am_ctp_event *u = &ctp->events[l->list[i]];
 			if (u->thread == v->thread || (!am_ctp_is_store(u) && !am_ctp_is_store(v)))
 				continue;
+			if (b->goal->narrow && u->thread != home && v->thread != home) {
+				b->goal->partial = true;
+				continue;
+			}
 			add_conflict(b, l->list[i], e);
 			add_conflict(b, e, l->list[i]);
 			v = &ctp->events[e];

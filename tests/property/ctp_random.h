@@ -289,6 +289,7 @@ static inline bool compare(struct am_ctp *c, enum am_model model, enum am_encodi
 	o.model = model;
 	o.encoding = encoding;
 	o.no_derived_locks = !derived;
+	o.eager_writes = derived ? o.eager_writes : 0;
 	struct am_engine *engine = am_engine_new(c, &o);
 	bool fine = true, any_serial = false;
 	for (uint32_t i = 0; i < n && fine; i++) {
@@ -311,6 +312,7 @@ static inline bool compare(struct am_ctp *c, enum am_model model, enum am_encodi
 				printf("%s t%u", k ? "" : "#  ", a.run[k] + 1);
 			printf("\n");
 			am_ctp_dump(c, stdout);
+			fflush(stdout);
 			fine = false;
 		}
 		am_answer_clear(&a);
@@ -344,6 +346,7 @@ static inline bool compare_rules(struct am_ctp *c, enum am_model model, const st
 			       seed, am_model_name(model), q[i].a + 1, a.verdict,
 			       a.reason ? a.reason : "", hit[i]);
 			am_ctp_dump(c, stdout);
+			fflush(stdout);
 			am_rules_clear(&a);
 			return false;
 		}
