@@ -427,6 +427,8 @@ static void on_lock(struct am_fullgraph *g, struct thread *t, const struct am_ev
 {
 	const bool waits = ev->kind == AM_WAIT || ev->kind == AM_WAKE;
 
+	if (waits && !ev->aux)
+		return; /* it keeps its mutex */
 	if (g->locks && !(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
 		on_access(g, t, ev, LOCK_SPACE, waits ? ev->aux : ev->object, 1,
 			  waits || ev->mode != AM_SHARED);

@@ -30,7 +30,7 @@ static struct what what_is(const struct am_event *e, enum am_conflicts conflicts
 		return (struct what){locks, true, e->mode != AM_SHARED, e->object, 1};
 	case AM_WAIT:
 	case AM_WAKE:
-		return (struct what){locks, true, true, e->aux, 1};
+		return (struct what){locks && e->aux, true, true, e->aux, 1};
 	default:
 		return (struct what){0};
 	}

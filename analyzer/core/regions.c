@@ -213,7 +213,8 @@ static void on_lock(struct am_regions *r, struct thread *t, const struct am_even
 		pass(r, ev);
 		break;
 	case AM_WAKE:
-		take(r, t, ev, ev->aux);
+		if (ev->aux)
+			take(r, t, ev, ev->aux);
 		pass(r, ev);
 		break;
 	case AM_RELEASE:

@@ -316,7 +316,7 @@ void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *
 	const bool waits = ev->kind == AM_WAIT || ev->kind == AM_WAKE;
 	const uint64_t lock = waits ? ev->aux : ev->object;
 
-	if (!begin_access(c, slot, ev->index))
+	if (!lock || !begin_access(c, slot, ev->index)) /* 0: a wait that keeps its mutex */
 		return;
 	const struct request q = {ev, lock, 1, slot, waits || ev->mode != AM_SHARED};
 	touch(c, &q, (AM_LOCK_SPACE | lock >> 3) + 1, (uint8_t)(1u << (lock & 7)));
