@@ -253,6 +253,20 @@ void am_area_delete(void)
 		unlink(own.path);
 }
 
+void am_area_wipe(void *p, size_t bytes)
+{
+	const uintptr_t start = (uintptr_t)p, end = start + bytes;
+	const uintptr_t first = (start + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	const uintptr_t last = end & ~(uintptr_t)(PAGE - 1);
+
+	if (first < last && madvise((void *)first, last - first, MADV_DONTNEED) == 0) {
+		memset(p, 0, first - start);
+		memset((void *)last, 0, end - last);
+	} else {
+		memset(p, 0, bytes);
+	}
+}
+
 void am_area_forget(void)
 {
 	memset(&am_area, 0, sizeof am_area);

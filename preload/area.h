@@ -44,6 +44,9 @@ void am_area_give(uint64_t bytes);
 /* The process ends by itself and all rings are in the trace: the file is not needed any more. */
 void am_area_delete(void);
 
+/* Zeros, without touching the pages in between. For static memory. */
+void am_area_wipe(void *p, size_t bytes);
+
 /* After fork, in the child: forget the parent's. */
 void am_area_forget(void);
 

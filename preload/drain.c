@@ -41,7 +41,6 @@ enum {
 enum { NOT_RUNNING, RUNNING, STOPPED };
 
 uint32_t am_drain_asleep;
-void (*am_test_point)(const char *name);
 
 static uint32_t role;	  /* 1: somebody is the consumer */
 static uint32_t running;  /* of the drain thread */
@@ -313,6 +312,8 @@ void am_drain_start(void)
 	am_tls.inside++;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	/* Never at the real-time priority of the thread that happens to create it. */
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	if (am_real.pthread_create(&drain_thread, &attr, drain_main, NULL) != 0)
 		__atomic_store_n(&running, NOT_RUNNING, __ATOMIC_RELEASE); /* threads drain themselves */
 	pthread_attr_destroy(&attr);

@@ -104,7 +104,7 @@ static void forget_parent(void)
 	am_sink_check.forget();
 	am_thread_forget();
 	am_shadow_forget();
-	memset(am_slots, 0, sizeof am_slots);
+	am_area_wipe(am_slots, sizeof am_slots);
 	memset(&am_tls, 0, sizeof am_tls);
 	am_tls.inside = inside;
 	is_ending = false;
@@ -227,13 +227,6 @@ void am_arm(void)
 					__ATOMIC_RELAXED) &&
 	    am_lane_count() > 1)
 		am_drain_start();
-}
-
-void am_disable(const char *why)
-{
-	if (am_state() >= AM_IDLE)
-		am_say("%s; the program goes on unwatched", why);
-	set_state(AM_PASS);
 }
 
 void am_finish(enum am_ending how)

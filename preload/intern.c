@@ -101,5 +101,5 @@ uint32_t am_intern(const char *text)
 
 void am_intern_forget(void)
 {
-	memset(table, 0, sizeof table);
+	am_area_wipe(table, sizeof table);
 }

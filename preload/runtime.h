@@ -34,9 +34,6 @@ void am_process_watch_exits(void);
 /* enter, leave-fn of a function that is a region. */
 void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, struct am_here here);
 
-/* Turn everything off for good, say why once, call through from now on. */
-void am_disable(const char *why);
-
 /* The process is about to end or to become another program: rings into the trace, within a bound. */
 enum am_ending { AM_ENDING_EXIT, AM_ENDING_EXEC };
 void am_finish(enum am_ending how);
@@ -88,8 +85,5 @@ void am_drain_try(void);
 /* The application's last thread ends: so does the drain thread, or the process would live on. */
 void am_drain_stop(void);
 void am_drain_forget(void);
-
-/* Hidden test points: a name at each side effect, so that a test can force a race. */
-extern void (*am_test_point)(const char *name);
 
 #endif

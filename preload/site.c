@@ -86,7 +86,7 @@ uint32_t am_site_intern(const struct am_frame *f, size_t n)
 
 void am_site_forget(void)
 {
-	memset(table, 0, sizeof table);
+	am_area_wipe(table, sizeof table);
 }
 
 /* Stacks of more frames than an entry of the fast cache can check. */

@@ -49,8 +49,8 @@ static uint32_t n_threads; /* of the application */
 
 void am_thread_forget(void)
 {
-	memset(starts, 0, sizeof starts);
-	memset(handles, 0, sizeof handles);
+	am_area_wipe(starts, sizeof starts);
+	am_area_wipe(handles, sizeof handles);
 	n_threads = 0;
 }
 
