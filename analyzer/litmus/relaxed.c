@@ -306,7 +306,7 @@ static void happen(struct search *s, uint64_t *row, uint32_t id, uint32_t woken,
 	case AM_ASSERT:
 		if (value(s, row, e->cond))
 			break;
-		*thread_word(s, row, e->thread, STOPPED) = 1;
+		*thread_word(s, row, e->thread, STOPPED) = e->pos + 1; /* nothing behind it */
 		break;
 	case AM_ACQUIRE: *word = e->thread + 1; break;
 	case AM_RELEASE: *word = 0; break;
@@ -350,7 +350,9 @@ static bool is_ready(const struct search *s, const uint64_t *row, uint32_t id, b
 {
 	const struct am_ctp_event *e = &s->ctp->events[id];
 
-	return row[id] == PENDING && !row[s->threads + THREAD_WORDS * e->thread + STOPPED] &&
+	const uint64_t stopped = row[s->threads + THREAD_WORDS * e->thread + STOPPED];
+
+	return row[id] == PENDING && (!stopped || e->pos < stopped) &&
 	       (may_hope ? all_may_settle(s, row, &s->kept[id]) :
 			   all_settled(s, row, &s->kept[id])) &&
 	       all_settled(s, row, &s->needs[id]) && is_started(s, row, e->thread);

@@ -35,7 +35,7 @@ struct check {
 	uint32_t *next;	   /* by thread: first position that is neither executed nor skipped */
 	uint32_t *waiting; /* by thread: time of its wait + 1, 0: does not wait */
 	uint64_t *arrival; /* by thread: 1 + rank of its last arrival */
-	bool *stopped;
+	uint32_t *stopped; /* by thread: 1 + position of an assertion that failed */
 	bool *has_fork, *is_forked; /* by thread: some fork names it; one has happened */
 	bool *in_run;	/* by event */
 	bool *must_skip; /* by event: something that is kept behind it went first */
@@ -446,7 +446,7 @@ static const char *step(struct check *c, uint32_t id)
 	c->time++;
 	if (c->v->state[id] && !(c->model != AM_MODEL_SC && is_transparent(e)))
 		return "an event happens twice, or after it was skipped";
-	if (c->stopped[e->thread])
+	if (c->stopped[e->thread] && e->pos >= c->stopped[e->thread])
 		return "a thread goes on after a failed assertion";
 	if (c->has_fork[e->thread] && !c->is_forked[e->thread])
 		return "a thread runs before its fork";
@@ -468,7 +468,9 @@ static const char *step(struct check *c, uint32_t id)
 	} else if (e->kind == AM_BRANCH) {
 		wrong = holds(c, e->cond, &is_known) ? NULL : "a branch does not hold";
 	} else if (e->kind == AM_ASSERT) {
-		c->v->failed[id] = c->stopped[e->thread] = !holds(c, e->cond, &is_known);
+		c->v->failed[id] = !holds(c, e->cond, &is_known);
+		if (c->v->failed[id])
+			c->stopped[e->thread] = e->pos + 1;
 		wrong = is_known ? NULL : "an assertion is not known yet";
 	} else {
 		wrong = synchronise(c, e);
