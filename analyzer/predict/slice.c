@@ -326,38 +326,54 @@ struct am_query am_slice_query(const struct am_slice *s, const struct am_query *
 	return q;
 }
 
+struct restored {
+	const struct am_slice *s;
+	struct am_exec x;
+	uint32_t *next; /* by thread */
+	uint32_t *run, length;
+};
+
+/* The rest of a thread, as far as it was cut off or skips. */
+static void finish_thread(struct restored *r, uint32_t t)
+{
+	const struct am_ctp *w = r->s->whole;
+	for (; r->next[t] < w->threads[t].length; r->next[t]++) {
+		const uint32_t e = w->threads[t].events[r->next[t]];
+		if (r->s->to[e] != AM_CTP_NONE && am_exec_eval(&r->x, w->events[e].guard))
+			return;
+		const enum am_step step = am_exec_step(&r->x, e);
+		if (step == AM_STEP_OK)
+			r->run[r->length++] = e;
+		else if (step != AM_STEP_SKIPPED)
+			return;
+	}
+}
+
 /* Before each event of the slice, what its thread does in the whole program up to there. */
 void am_slice_restore(const struct am_slice *s, struct am_answer *answer)
 {
 	const struct am_ctp *w = s->whole;
-	uint32_t *next = am_zalloc(w->thread_count, sizeof *next);
-	uint32_t *run = am_zalloc(w->event_count, sizeof *run), length = 0;
-	struct am_exec x;
-	am_exec_init(&x, w, AM_MODEL_SC);
+	struct restored r = { .s = s,
+			      .next = am_zalloc(w->thread_count, sizeof *r.next),
+			      .run = am_zalloc(w->event_count, sizeof *r.run) };
+	am_exec_init(&r.x, w, AM_MODEL_SC);
 	for (uint32_t i = 0; i < answer->length; i++) {
 		const uint32_t goal = s->from[answer->run[i]], t = w->events[goal].thread;
-		for (; next[t] <= w->events[goal].pos; next[t]++) {
-			const uint32_t e = w->threads[t].events[next[t]];
-			if (am_exec_step(&x, e) == AM_STEP_OK)
-				run[length++] = e;
+		for (; r.next[t] <= w->events[goal].pos; r.next[t]++) {
+			const uint32_t e = w->threads[t].events[r.next[t]];
+			if (w->events[e].kind == AM_JOIN)
+				finish_thread(&r, w->events[e].object);
+			if (am_exec_step(&r.x, e) == AM_STEP_OK)
+				r.run[r.length++] = e;
 		}
 	}
 	for (uint32_t t = 0; t < w->thread_count; t++)
-		for (; next[t] < w->threads[t].length; next[t]++) {
-			const uint32_t e = w->threads[t].events[next[t]];
-			if (s->to[e] != AM_CTP_NONE && am_exec_eval(&x, w->events[e].guard))
-				break;
-			const enum am_step step = am_exec_step(&x, e);
-			if (step == AM_STEP_OK)
-				run[length++] = e;
-			else if (step != AM_STEP_SKIPPED)
-				break;
-		}
-	am_exec_clear(&x);
-	free(next);
+		finish_thread(&r, t);
+	am_exec_clear(&r.x);
+	free(r.next);
 	free(answer->run);
-	answer->run = run;
-	answer->length = length;
+	answer->run = r.run;
+	answer->length = r.length;
 	for (uint32_t i = 0; i < answer->mark_count; i++)
 		answer->marks[i] = s->from[answer->marks[i]];
 }

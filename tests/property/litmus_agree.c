@@ -90,6 +90,18 @@ static bool one(uint64_t seed, unsigned steps)
 			fine = false;
 			strcat(why, " (explicit engines)");
 		}
+		if (fine && model == AM_MODEL_SC && seed % 8 == 0) { /* the direct encoding, too */
+			struct am_lit_report direct;
+			options.engine = AM_LIT_SMT;
+			options.encoding = AM_ENCODE_DIRECT;
+			options.budget = 0;
+			am_lit_ask(lit, &options, &direct);
+			fine = !direct.internal_error && agree(&twin, &direct, why, sizeof(why));
+			if (!fine)
+				snprintf(why, sizeof(why), "direct encoding: %s",
+					 direct.internal_error ? direct.internal_error : "differs");
+			am_lit_report_clear(&direct);
+		}
 		if (!fine)
 			printf("# seed %llu, model %s: %s\n%s\n", (unsigned long long)seed,
 			       am_model_name(model), why, text);
