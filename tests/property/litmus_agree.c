@@ -51,6 +51,36 @@ static bool agree(const struct am_lit_report *a, const struct am_lit_report *b, 
 	return true;
 }
 
+static bool any_block_breaks(const struct am_lit_report *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->verdicts[i].property == AM_LIT_PROP_SERIAL &&
+		    r->verdicts[i].answer == AM_LIT_CAN)
+			return true;
+	return false;
+}
+
+/* The product with the automaton breaks some block iff an interleaving does; all states agree on the
+ * outcome. */
+static bool model_check_agrees(const struct am_lit *lit, const struct am_lit_report *twin, char *why,
+			       size_t size)
+{
+	const struct am_lit_options options = { .properties = 1u << AM_LIT_PROP_SERIAL |
+							      1u << AM_LIT_PROP_OUTCOME,
+						.engine = AM_LIT_MODEL_CHECK, .unroll = 4 };
+	struct am_lit_report checked;
+
+	am_lit_ask(lit, &options, &checked);
+	const struct am_lit_verdict *a = find(&checked, AM_LIT_PROP_OUTCOME, UINT32_MAX);
+	const struct am_lit_verdict *b = find(twin, AM_LIT_PROP_OUTCOME, UINT32_MAX);
+	const bool fine = any_block_breaks(&checked) == any_block_breaks(twin) &&
+			  (!a || !b || a->answer == b->answer || b->answer == AM_LIT_UNDECIDED);
+	if (!fine)
+		snprintf(why, size, "model checking differs");
+	am_lit_report_clear(&checked);
+	return fine;
+}
+
 static bool one(uint64_t seed, unsigned steps)
 {
 	static char text[20000];
@@ -90,6 +120,8 @@ static bool one(uint64_t seed, unsigned steps)
 			fine = false;
 			strcat(why, " (explicit engines)");
 		}
+		if (fine && model == AM_MODEL_SC)
+			fine = model_check_agrees(lit, &twin, why, sizeof(why));
 		if (fine && model == AM_MODEL_SC && seed % 8 == 0) { /* the direct encoding, too */
 			struct am_lit_report direct;
 			options.engine = AM_LIT_SMT;
