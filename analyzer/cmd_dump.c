@@ -21,10 +21,16 @@
 
 enum form { FORM_TEXT, FORM_STD, FORM_JSON, FORM_STATS, FORM_ATM };
 enum { OPT_STD = 256, OPT_JSON, OPT_STATS, OPT_ATM, OPT_NO_SYMBOLS, OPT_HELP, OPT_VERSION };
-enum { SITE_TEXT = 256 };
+enum { SITE_TEXT = 256, NAME_TEXT = 120, NAME_CACHE = 4096 };
 
 struct range {
 	uint32_t first, last;
+};
+
+struct cached_name {
+	uint64_t address;
+	uint64_t generation;  /* of the names; 0: free */
+	char text[NAME_TEXT]; /* "": none */
 };
 
 struct dump {
@@ -42,7 +48,9 @@ struct dump {
 	struct am_source *source;
 	struct am_symbols *symbols;
 	struct am_names names;
-	char (*site)[SITE_TEXT]; /* words of each site, first byte 0: not looked up, 1: none */
+	uint64_t generation;
+	struct cached_name *cache; /* names of addresses, NAME_CACHE of them */
+	char (*site)[SITE_TEXT];   /* words of each site, first byte 0: not looked up, 1: none */
 	size_t n_sites;
 
 	struct am_text text;
@@ -250,12 +258,47 @@ static const char *site_words(void *ctx, const struct am_tables *tables, uint32_
 	return words[0] == 1 ? NULL : words;
 }
 
+/* Control characters would break the line. */
+static void copy_name(char to[NAME_TEXT], const char *from)
+{
+	size_t i = 0;
+
+	for (; from && from[i] && i + 1 < NAME_TEXT; i++)
+		to[i] = (unsigned char)from[i] < ' ' ? '?' : from[i];
+	to[i] = 0;
+}
+
+static const char *object_name(void *ctx, uint64_t address)
+{
+	struct dump *d = ctx;
+	struct cached_name *c = &d->cache[(address >> 2 ^ address >> 14) % NAME_CACHE];
+
+	if (c->address != address || c->generation != d->generation) {
+		c->address = address;
+		c->generation = d->generation;
+		copy_name(c->text, am_names_of(&d->names, address));
+	}
+	return c->text[0] ? c->text : NULL;
+}
+
+/* A name came or went: what was looked up before is old. */
+static void forget_names(struct dump *d, const struct am_event *e)
+{
+	if (e->kind == AM_NAME || (e->kind == AM_FREE && d->names.n > 0))
+		d->generation++;
+}
+
 static bool begin(struct dump *d)
 {
 	switch (d->form) {
 	case FORM_TEXT:
 		am_text_begin(&d->text, d->out, d->source, site_words, d);
-		return true;
+		if (d->no_symbols)
+			return true;
+		d->generation = 1;
+		d->cache = calloc(NAME_CACHE, sizeof *d->cache);
+		d->text.name = d->cache ? object_name : NULL;
+		return d->cache != NULL;
 	case FORM_STD:
 		am_std_begin(&d->std, d->out, d->source);
 		return true;
@@ -360,6 +403,7 @@ static int run(struct dump *d)
 		return 2;
 	while (!why && shown < d->head && !is_closed(d) &&
 	       (r = am_source_next(d->source, &e)) > 0) {
+		forget_names(d, &e);
 		if (!am_names_event(&d->names, &e))
 			why = "out of memory";
 		if (!wants_thread(d, e.thread) || !wants_object(d, &e))
@@ -408,5 +452,6 @@ int main(int argc, char **argv)
 	am_source_close(d.source);
 	free(d.threads);
 	free(d.site);
+	free(d.cache);
 	return status;
 }

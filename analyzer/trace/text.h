@@ -29,10 +29,14 @@ char am_text_object_class(enum am_kind kind);
 /* Words for people after a site's number: function, file and line. May be NULL or return NULL. */
 typedef const char *am_text_site_fn(void *ctx, const struct am_tables *tables, uint32_t site);
 
+/* A name for an address, printed in brackets behind the site; may return NULL. */
+typedef const char *am_text_name_fn(void *ctx, uint64_t address);
+
 struct am_text {
 	FILE *out;
 	const struct am_source *source;
 	am_text_site_fn *site;
+	am_text_name_fn *name; /* NULL after am_text_begin */
 	void *ctx;
 	bool has_header;
 	size_t changes; /* of the source's tables, already printed */

@@ -305,5 +305,10 @@ void am_text_event(struct am_text *t, const struct am_event *e)
 	const char *words = e->site && t->site ? t->site(t->ctx, tables, e->site) : NULL;
 	if (words && *words)
 		fprintf(t->out, " %s", words);
+	const bool is_address = am_text_object_class((enum am_kind)e->kind) == 'a';
+	const char *name =
+		t->name && is_address && e->kind != AM_NAME ? t->name(t->ctx, e->object) : NULL;
+	if (name)
+		fprintf(t->out, " [%s]", name);
 	putc('\n', t->out);
 }
