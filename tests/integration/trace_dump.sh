@@ -43,6 +43,10 @@ same "a broken pipe is quiet" "" "$(cat err)"
 $D --stats - <a.atm >/dev/null 2>err
 same "standard input" "0 " "$? $(cat err)"
 
+# shellcheck disable=SC2016
+awk '/^    !atommon-trace/,/ lost - /' "$TOP/doc/trace-format.md" | sed 's/^    //' >doc.txt
+same "the example of the documentation reads" 9 "$($D doc.txt | grep -cE '^[0-9]+ T[01] ')"
+
 refuses() { # refuses NAME PATTERN ARGUMENT...
 	local name=$1 pattern=$2 status
 	shift 2
