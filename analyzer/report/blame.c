@@ -212,9 +212,9 @@ static void identify(struct story *s)
 	struct am_print print = {.region = s->v->region,
 				 .function = am_story_function(s, s->v->region_place),
 				 .out = print_end(s, s->from[0]), .in = print_end(s, s->to[n - 1]),
-				 .is_chain = n != 2};
+				 .is_chain = n != 2 || am_kind_is_sync(s->cycle->edge[0].from.kind)};
 
-	if (n == 2) {
+	if (!print.is_chain) {
 		print.other = s->step[s->to[0] - 1].region;
 		print.other_in = print_end(s, s->to[0]);
 		print.other_out = print_end(s, s->from[1]);

@@ -26,6 +26,10 @@ struct am_blame {
 bool am_blame_cycle(struct am_blame *b, const struct am_cycle *cycle,
 		    const struct am_witness *witness, struct am_violation *v);
 
+/* Leave out what a direct conflict makes needless (simplify.c). For cycles that happened: it goes by
+ * the order of the indices. */
+void am_cycle_simplify(struct am_cycle *cycle);
+
 /* A number that is equal for cycles which certainly get the same id, without symbolising. */
 uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle);
 

@@ -7,7 +7,8 @@
  *
  * The blamed region's two accesses count. Of the others, what a single one between them did counts
  * too; of a longer way only that it is longer: the same mistake met through two, three or seven
- * further threads in ever new patterns is one mistake, with one remedy.
+ * further threads in ever new patterns is one mistake, with one remedy. At lock level the other one
+ * does not count either: whoever takes the lock in between, the remedy is the same.
  */
 #ifndef AM_REPORT_FINGERPRINT_H
 #define AM_REPORT_FINGERPRINT_H
@@ -28,7 +29,7 @@ struct am_print {
 	struct am_print_end out, in;	/* the blamed region's two accesses */
 	const char *other;		/* region of the other transaction */
 	struct am_print_end other_in, other_out;
-	bool is_chain;			/* several others: they do not count */
+	bool is_chain;			/* several others, or lock level: they do not count */
 };
 
 uint32_t am_fingerprint(const struct am_print *print);

@@ -5,6 +5,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "arena.h"
@@ -44,6 +45,7 @@ struct am_reporter {
 	bool is_sarif_open;
 	struct am_reporter_stats stats;
 	struct am_violation violation;
+	struct am_cycle cycle; /* simplified */
 };
 
 struct am_reporter *am_reporter_new(const struct am_reporter_config *config, struct am_mem *mem)
@@ -200,12 +202,20 @@ static void complete(struct am_reporter *r, const struct am_witness *witness, st
 	v->next = r->config.next ? r->config.next : "";
 }
 
-bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
+bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		       const struct am_witness *witness, const struct am_violation **told)
 {
+	const struct am_cycle *cycle = given;
 	struct am_blame blame = {r->config.tables, &r->config.symbolizer, r->places, r->objects,
 				 r->history,	   &r->arena};
 	struct am_violation *v = &r->violation;
+
+	if (!witness) {
+		memcpy(&r->cycle, given, offsetof(struct am_cycle, edge));
+		memcpy(r->cycle.edge, given->edge, given->n_edges * sizeof given->edge[0]);
+		am_cycle_simplify(&r->cycle);
+		cycle = &r->cycle;
+	}
 	const uint64_t key = am_blame_raw_key(&blame, cycle) | 1;
 
 	if (told)

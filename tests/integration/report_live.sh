@@ -44,6 +44,17 @@ check "rebuild" gcc -I"$TOP/include" -D_GNU_SOURCE -g -O0 -o moved moved.c -pthr
 other=$(preload ./moved 2>&1 >/dev/null | id_of)
 same "rebuilt, lines moved, not optimised: the same id" "$id" "$other"
 
+# ---- regions without annotation
+err=$(preload ATOMMON_ATOMIC=sections "$PROG/report_sections" 2>&1)
+contains "sections: named after the function" "$err" 'Region "section@insert_pair" was not atomic: split critical section.'
+check "build with -finstrument-functions" gcc -g -finstrument-functions -o fn "$TOP/tests/prog/report_fn.c" -pthread
+err=$(preload ATOMMON_ATOMIC=fn:ta* ./fn 2>&1)
+contains "functions: the function is the region" "$err" 'Region "take" was not atomic: split critical section.'
+same "functions: others are not" "" "$(preload ATOMMON_ATOMIC=fn:pop ./fn 2>&1)"
+same "annotations count only when asked for" "" "$(preload ATOMMON_ATOMIC=fn:none "$PROG/report_lost" 2>&1 >/dev/null)"
+err=$(preload ATOMMON_ATOMIC=marked,fn:none "$PROG/report_lost" 2>&1 >/dev/null)
+contains "annotations and functions" "$err" 'Region "withdraw"'
+
 # ---- control
 preload ATOMMON_EXITCODE=66 "$PROG/report_lost" >out 2>/dev/null
 same "ATOMMON_EXITCODE" 66 $?

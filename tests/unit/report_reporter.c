@@ -59,6 +59,8 @@ static struct am_cycle through(const struct world *w, uint32_t n)
 	for (uint32_t i = 1; i <= n; i++) {
 		c.edge[i + 1] = c.edge[i];
 		c.edge[i].to = world_access(w, 15 + i, 2 + i, i % 2 ? AM_READ : AM_WRITE, S_OTHER, i);
+		c.edge[i].to.object += 8 * i; /* each over a variable of its own */
+		c.edge[i].from.object = c.edge[i].to.object;
 		c.edge[i + 1].from = c.edge[i].to;
 	}
 	c.edge[n + 1].to.index = c.close_index = 30;
@@ -236,6 +238,69 @@ Test(reporter, a_witness_gives_the_order_of_the_steps)
 	has("predicted (model avp)");
 	has("T2's write moves before T1's.");
 	has("Region \"withdraw\" is not atomic");
+	rig_free(&g);
+}
+
+/* ---- shorter ways ------------------------------------------------------------------------------- */
+
+static struct am_access lock_access(const struct world *w, uint64_t index, uint32_t thread, enum am_kind kind)
+{
+	return (struct am_access){.index = index, .object = w->base + OFF_LOCK, .thread = thread, .site = S_LOCK,
+				  .region = thread == 1 ? STR_WITHDRAW : 0, .kind = (uint8_t)kind};
+}
+
+Test(simplify, a_section_outside_any_region_is_one_step)
+{
+	struct rig g = rig_new(0x400000);
+	const struct am_violation *v;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	struct am_cycle c = {.thread = 1, .region = STR_WITHDRAW, .begin_index = 1, .close_index = 9, .n_edges = 3};
+	c.edge[0] = (struct am_edge){lock_access(&g.w, 2, 1, AM_ACQUIRE), lock_access(&g.w, 4, 2, AM_ACQUIRE), 0};
+	c.edge[1] = (struct am_edge){c.edge[0].to, lock_access(&g.w, 5, 2, AM_RELEASE), AM_EDGE_PROGRAM};
+	c.edge[2] = (struct am_edge){c.edge[1].to, lock_access(&g.w, 9, 1, AM_ACQUIRE), 0};
+	am_reporter_cycle(g.r, &c, NULL, &v);
+	cr_expect_eq(v->n_edges, 2u);
+	cr_expect_eq(v->pattern, AM_PATTERN_TWO_SECTIONS);
+	cr_expect_eq(v->step[v->edge[1].from - 1].kind, AM_ACQUIRE);
+	rig_free(&g);
+}
+
+Test(simplify, a_chain_over_one_variable_becomes_direct)
+{
+	struct rig g = rig_new(0x400000);
+	const struct am_violation *v;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	c.n_edges = 3;
+	c.omitted = 5;
+	c.omit_at = 2;
+	c.edge[2] = c.edge[1];
+	c.edge[1].to = c.edge[2].from = world_access(&g.w, 16, 3, AM_WRITE, S_OTHER, 1);
+	am_reporter_cycle(g.r, &c, NULL, &v);
+	cr_expect_eq(v->n_edges, 2u);
+	cr_expect_eq(v->pattern, AM_PATTERN_LOST_UPDATE);
+	cr_expect_eq(v->omitted, 0u);
+	rig_free(&g);
+}
+
+Test(simplify, keeps_program_order_where_nothing_else_connects)
+{
+	struct rig g = rig_new(0x400000);
+	const struct am_violation *v;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	c.n_edges = 3;
+	c.edge[2] = c.edge[1];
+	c.edge[1] = (struct am_edge){c.edge[0].to, world_access(&g.w, 16, 2, AM_WRITE, S_OTHER, 1), AM_EDGE_PROGRAM};
+	c.edge[1].to.object += 8; /* another variable, and the way back is over that one */
+	c.edge[2].from = c.edge[1].to;
+	c.edge[2].to.object += 8;
+	am_reporter_cycle(g.r, &c, NULL, &v);
+	cr_expect_eq(v->n_edges, 3u);
+	cr_expect(v->edge[1].is_program);
 	rig_free(&g);
 }
 

@@ -95,13 +95,14 @@ Test(text, many_threads_still_fit)
 	for (uint32_t i = 1; i < 11; i++) {
 		c.edge[i].from = c.edge[i - 1].to;
 		c.edge[i].to = world_access(&g.w, 15 + i, 2 + i, AM_WRITE, S_OTHER, i);
+		c.edge[i].from.object = c.edge[i].to.object += 8 * i; /* no shorter way */
 	}
 	c.edge[11] = back;
 	c.edge[11].from = c.edge[10].to;
 	c.edge[11].to.index = c.close_index = 40;
 	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
 	cr_expect_leq(longest_line(g.page->text), 100u);
-	has("T12 write balance");
+	has("T12 write ");
 	rig_free(&g);
 }
 
