@@ -102,13 +102,21 @@ static unsigned resolve(struct am_places *p, uint64_t address, struct am_vframe 
 	return n;
 }
 
+/* Our own library between the program's frames is nobody's business. */
+static bool is_own(const struct am_places *p, uint64_t address)
+{
+	const struct am_module *m = am_tables_module(p->tables, address);
+	return m && starts_with(am_basename(m->path), "libatommon.so");
+}
+
 static const struct am_place *make(struct am_places *p, const struct am_site *site)
 {
 	struct am_vframe frames[MAX_FRAMES];
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < site->n_frames && n + INLINED <= MAX_FRAMES; i++)
-		n += resolve(p, site->frame[i], frames + n, INLINED);
+		if (!is_own(p, site->frame[i]))
+			n += resolve(p, site->frame[i], frames + n, INLINED);
 	struct am_place *place = am_arena_get(&p->arena, sizeof *place);
 	struct am_vframe *copy = am_arena_get(&p->arena, n * sizeof *copy);
 	if (!place || !copy)
