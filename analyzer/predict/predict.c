@@ -219,6 +219,23 @@ static void dump(const struct am_predict *p, struct am_engine *engine, const str
 		fclose(out);
 }
 
+/*
+ * A path that leaves the region and comes back runs through an access of another thread, to bytes that
+ * the region accesses, between two of its events. That question is easier than the whole one, and
+ * where the answer is no, so is the other.
+ */
+static bool nothing_intrudes(struct am_engine *engine, uint32_t region, struct am_region_result *r)
+{
+	const struct am_query q = {.property = AM_PROP_WINDOW, .region = region};
+	struct am_answer answer = {0};
+
+	am_engine_ask(engine, &q, &answer);
+	r->rounds += answer.rounds;
+	const bool is_infeasible = answer.verdict == AM_INFEASIBLE;
+	am_answer_clear(&answer);
+	return is_infeasible;
+}
+
 static void ask(struct am_predict *p, const struct am_segment *segment, struct am_program *program,
 		struct am_engine *engine, struct am_region_result *r)
 {
@@ -230,6 +247,13 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 
 	if (q.region == AM_NONE) {
 		undecided(r, "the window begins inside the region");
+		return;
+	}
+	if (nothing_intrudes(engine, q.region, r)) {
+		if (segment->is_exact)
+			proved(r, AM_HOW_SOLVER);
+		else
+			undecided(r, "its segment is larger than the window");
 		return;
 	}
 	dump(p, engine, &q, segment->region);

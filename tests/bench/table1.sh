@@ -20,7 +20,6 @@ record() { # record NAME PROGRAM [ARG]: until a run is serial
 }
 
 stats() { # stats NAME MODEL
-	atommon-predict --model "$2" --three --max-segment 100000 "$T/$1.atm" 2>&1 >/dev/null | cat
 	atommon-predict --model "$2" --three --max-segment 100000 "$T/$1.atm" 2>&1 || true
 }
 
@@ -33,11 +32,11 @@ row() { # row NAME
 	value=$(stats "$1" value)
 	avp=$(stats "$1" avp)
 	printf '%-11s %6s %5s %6s/%-7s %7s %9s %8s %7s %7s %7s %7s %8s %7s\n' "$1" "$(get "$ctp" threads)" \
-		"$(get "$ctp" shared)" "$(get "$ctp" "solver's events")" "$(get "$ctp" '  events')" \
+		"$(get "$ctp" ', shared')" "$(get "$ctp" "solver's events")" "$(get "$ctp" '  events')" \
 		"$(sed -n 's/^atommon-predict: \([0-9]*\) regions.*/\1/p' <<<"$ctp" | tail -1)" \
-		"$(get "$ctp" 'candidates')" "$(get "$ctp" 'must-happen-before')" \
-		"$(get "$ctp" 'feasible')" "$(get "$value" 'of these feasible')" "$(get "$avp" 'of these feasible')" \
-		"$(get "$sync" 'of these feasible')" "$(get "$ctp" 'time')" "$(get "$ctp" 'nested locks')"
+		"$(get "$ctp" 'three-access candidates')" "$(get "$ctp" 'after must-happen-before')" \
+		"$(get "$ctp" 'of these feasible')" "$(get "$value" 'of these feasible')" "$(get "$avp" 'of these feasible')" \
+		"$(get "$sync" 'of these feasible')" "$(get "$ctp" 'time')" "$(get "$ctp" 'after nested locks')"
 }
 
 printf '%-11s %6s %5s %6s/%-7s %7s %9s %8s %7s %7s %7s %7s %8s %7s\n' program threads svars simpl. original \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bank of Table 1 (Wang et al. 2010, §6), our own: N tellers move money between two accounts.
- * Each teller's transfer is meant to be atomic, but reads and writes each balance in critical sections
+ * Each change of an account is meant to be atomic, but reads and writes the balance in critical sections
  * of their own, with nested locks. FIX: how many of the two accounts are guarded by a busy flag and a
  * condition variable as well: 0 (av, every candidate real), 1 (sav, half of them), 2 (nav, none).
  *
@@ -70,20 +70,15 @@ static void put(struct account *a, int balance)
 	pthread_mutex_unlock(&bank);
 }
 
-static void transfer(int amount)
+static void change(struct account *a, const char *region, int amount)
 {
-	enter(&checking);
-	enter(&savings);
-	atommon_begin("transfer");
-	const int from = get(&checking);
-	if (from >= amount) {
-		put(&checking, from - amount);
-		const int to = get(&savings);
-		put(&savings, to + amount);
-	}
+	enter(a);
+	atommon_begin(region);
+	const int balance = get(a);
+	if (balance + amount >= 0)
+		put(a, balance + amount);
 	atommon_end();
-	leave(&savings);
-	leave(&checking);
+	leave(a);
 }
 
 static void *teller(void *arg)
@@ -91,7 +86,8 @@ static void *teller(void *arg)
 	const int id = (int)(long)arg;
 
 	usleep((useconds_t)(20000 * id));
-	transfer(10 + id);
+	change(&checking, "withdraw", -10 - id);
+	change(&savings, "deposit", 10 + id);
 	pthread_mutex_lock(&bank);
 	served++;
 	pthread_mutex_unlock(&bank);

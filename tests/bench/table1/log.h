@@ -49,12 +49,14 @@ static void *writer(void *arg)
 	pthread_mutex_lock(&log_lock);
 	const int at = out_count;
 	pthread_mutex_unlock(&log_lock);
+	if (at + length < (int)sizeof out_buf) {
+		pthread_mutex_lock(&log_lock);
+		out_count = at + length;
+		pthread_mutex_unlock(&log_lock);
+	}
+	atommon_end();
 	for (int i = 0; i < length; i++)
 		out_buf[at + i] = line[i];
-	pthread_mutex_lock(&log_lock);
-	out_count = at + length;
-	pthread_mutex_unlock(&log_lock);
-	atommon_end();
 	unclaim();
 	return NULL;
 }
@@ -64,7 +66,7 @@ int main(void)
 	pthread_t a, b;
 
 	pthread_create(&a, NULL, writer, (void *)"a\n");
-	pthread_create(&b, NULL, writer, (void *)"b\n");
+	pthread_create(&b, NULL, writer, (void *)"bb\n");
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	printf("%.*s", out_count, out_buf);

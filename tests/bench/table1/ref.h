@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * In the manner of a server's reference-counted cache objects (Wang et al. 2010, Table 1, second pair; Lu
- * et al. 2008): a user decrements the count and, in a second step, frees the object if it was the
- * last one. FIXED: the clean-up is decided by one thread, which a phase variable names.
+ * et al. 2008): a user gives back its references (one, or two) and, in a second step, frees the
+ * object if they were the last ones. FIXED: the clean-up is decided by one thread, which a phase variable names.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void *user(void *arg)
 	for (int i = 0; i < OBJECTS; i++) {
 		atommon_begin("decrement_refcount");
 		pthread_mutex_lock(&cache_lock);
-		const int left = refcount[i] - 1;
+		const int left = refcount[i] - (id + 1);
 		pthread_mutex_unlock(&cache_lock);
 		pthread_mutex_lock(&cache_lock);
 		refcount[i] = left;
@@ -66,7 +66,7 @@ int main(void)
 	int n = 0;
 
 	for (int i = 0; i < OBJECTS; i++)
-		refcount[i] = 2;
+		refcount[i] = 3;
 	pthread_create(&a, NULL, user, (void *)0L);
 	pthread_create(&b, NULL, user, (void *)1L);
 	pthread_join(a, NULL);
