@@ -224,6 +224,12 @@ static int32_t definition(struct am_direct *d, uint32_t w, uint32_t e, uint32_t 
 					 : d->ctp->events[w].value);
 }
 
+/* Takes a lock exclusively. */
+static bool takes(const struct am_ctp_event *e)
+{
+	return e->kind == AM_WAKE || (e->kind == AM_ACQUIRE && e->mode != AM_SHARED);
+}
+
 /*
  * part = the latest definition before e (section 4.2): one disjunct per definition: its value, it is
  * executed before e, every other one is not executed, or does not reach, or is before it, or after e.
@@ -238,6 +244,9 @@ static void pi_function(struct am_direct *d, uint32_t e, uint32_t piece, bool by
 		const bool is_initial = i == ctp->event_count;
 		if (!is_initial && (i == e || !defines(&ctp->events[i], &ctp->events[e]) ||
 				    am_must_before(&d->engine->must, e, i)))
+			continue;
+		/* a lock is taken when free: only what frees it can be the definition (section 4.3) */
+		if (!is_initial && takes(&ctp->events[e]) && takes(&ctp->events[i]))
 			continue;
 		all.count = 0;
 		if (is_initial) {

@@ -86,9 +86,15 @@ static void table(double limit)
 	printf("| instance | events | candidates before/after pruning | real | encoding | seconds | "
 	       "literals | clauses | conflicts | rounds |\n"
 	       "|---|---|---|---|---|---|---|---|---|---|\n");
-	for (int kind = BANK_AV; kind <= BANK_NAV; kind++)
+	for (int kind = BANK_AV; kind <= BANK_NAV; kind++) {
+		bool hopeless = false; /* a smaller instance ran into the limit already */
 		for (uint32_t n = 2; n <= 8; n += 2)
 			for (int e = 0; e < 3; e++) {
+				if (e == 2 && hopeless) {
+					printf("| bank-%s-%u | | | | direct | not run | | | | |\n",
+					       kinds[kind], n);
+					continue;
+				}
 				struct am_engine_options o = am_engine_defaults();
 				struct am_engine_stats s;
 				uint64_t all;
@@ -112,7 +118,9 @@ static void table(double limit)
 				       (unsigned long)s.literals, (unsigned long)s.clauses,
 				       (unsigned long)s.conflicts, (unsigned long)s.rounds);
 				fflush(stdout);
+				hopeless |= e == 2 && t.undecided;
 			}
+	}
 }
 
 /* ---- enumeration of a small instance, state by state ------------------------------------------ */
