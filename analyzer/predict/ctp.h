@@ -207,6 +207,8 @@ static inline bool am_ctp_is_store(const struct am_ctp_event *e)
 
 /* Do two accesses share a byte? A node of width 1, constant where it can be told. */
 uint32_t am_ctp_overlap(struct am_ctp *ctp, uint32_t a, uint32_t b);
+/* Does the node use the value read by the event? */
+bool am_ctp_needs(const struct am_ctp *ctp, uint32_t node, uint32_t event);
 /* Evaluates a node, given the value of each READ leaf by event. */
 uint64_t am_ctp_eval(const struct am_ctp *ctp, uint32_t node, const uint64_t *read_values);
 

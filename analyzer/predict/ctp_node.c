@@ -204,6 +204,38 @@ uint32_t am_ctp_not(struct am_ctp *ctp, uint32_t a)
 	return a ? am_ctp_op(ctp, AM_OP_NOT, 1, a, 0, 0) : am_ctp_const(ctp, 1, 0);
 }
 
+static void next_generation(const struct am_ctp *ctp)
+{
+	struct am_ctp_private *p = ctp->priv;
+	p->memo = am_grow(p->memo, &p->memo_room, ctp->node_count, sizeof *p->memo);
+	p->stamp = am_grow(p->stamp, &p->stamp_room, ctp->node_count, sizeof *p->stamp);
+	if (++p->generation == 0) {
+		memset(p->stamp, 0, p->stamp_room * sizeof *p->stamp);
+		p->generation = 1;
+	}
+}
+
+static bool needs(const struct am_ctp *ctp, uint32_t node, uint32_t event)
+{
+	struct am_ctp_private *p = ctp->priv;
+	const struct am_expr *n = &ctp->nodes[node];
+	if (!node || p->stamp[node] == p->generation)
+		return false; /* seen before, and did not need it */
+	p->stamp[node] = p->generation;
+	if (n->op == AM_OP_READ)
+		return n->value == event;
+	const unsigned arity = am_op_arity((enum am_op)n->op);
+	return (arity > 0 && needs(ctp, n->a, event)) ||
+	       (arity > 1 && n->op != AM_OP_EXTRACT && needs(ctp, n->b, event)) ||
+	       (arity > 2 && needs(ctp, n->c, event));
+}
+
+bool am_ctp_needs(const struct am_ctp *ctp, uint32_t node, uint32_t event)
+{
+	next_generation(ctp);
+	return needs(ctp, node, event);
+}
+
 static uint64_t eval(const struct am_ctp *ctp, uint32_t node, const uint64_t *values)
 {
 	struct am_ctp_private *p = ctp->priv;
@@ -225,12 +257,6 @@ static uint64_t eval(const struct am_ctp *ctp, uint32_t node, const uint64_t *va
 
 uint64_t am_ctp_eval(const struct am_ctp *ctp, uint32_t node, const uint64_t *read_values)
 {
-	struct am_ctp_private *p = ctp->priv;
-	p->memo = am_grow(p->memo, &p->memo_room, ctp->node_count, sizeof *p->memo);
-	p->stamp = am_grow(p->stamp, &p->stamp_room, ctp->node_count, sizeof *p->stamp);
-	if (++p->generation == 0) {
-		memset(p->stamp, 0, p->stamp_room * sizeof *p->stamp);
-		p->generation = 1;
-	}
+	next_generation(ctp);
 	return eval(ctp, node, read_values);
 }

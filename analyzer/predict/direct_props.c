@@ -15,27 +15,15 @@ static int32_t same_place(struct am_direct *d, uint32_t a, uint32_t b)
 
 /* ---- guarded independence -------------------------------------------------------------------- */
 
-static bool needs(const struct am_ctp *ctp, uint32_t node, uint32_t e)
-{
-	if (!node)
-		return false;
-	const struct am_expr *n = &ctp->nodes[node];
-	if (n->op == AM_OP_READ)
-		return n->value == e;
-	const unsigned arity = am_op_arity((enum am_op)n->op);
-	return (arity > 0 && needs(ctp, n->a, e)) ||
-	       (arity > 1 && n->op != AM_OP_EXTRACT && needs(ctp, n->b, e)) ||
-	       (arity > 2 && needs(ctp, n->c, e));
-}
-
 static bool only_own_condition(const struct am_ctp *ctp, uint32_t e)
 {
 	if (ctp->events[e].kind != AM_READ || !ctp->events[e].cond)
 		return false;
 	for (uint32_t i = 0; i < ctp->event_count; i++) {
 		const struct am_ctp_event *v = &ctp->events[i];
-		if (needs(ctp, v->guard, e) || needs(ctp, v->offset, e) || needs(ctp, v->value, e) ||
-		    (i != e && needs(ctp, v->cond, e)))
+		if (am_ctp_needs(ctp, v->guard, e) || am_ctp_needs(ctp, v->offset, e) ||
+		    am_ctp_needs(ctp, v->value, e) ||
+		    (i != e && am_ctp_needs(ctp, v->cond, e)))
 			return false;
 	}
 	return true;
@@ -47,7 +35,7 @@ static int32_t substitute(struct am_direct *d, uint32_t node, uint32_t r, int32_
 	const struct am_expr n = d->ctp->nodes[node];
 	if (n.op == AM_OP_READ && n.value == r)
 		return value;
-	if (!needs(d->ctp, node, r))
+	if (!am_ctp_needs(d->ctp, node, r))
 		return am_direct_node(d, node);
 	const unsigned arity = am_op_arity((enum am_op)n.op);
 	return am_smt_op(d->smt, (enum am_op)n.op, n.width, substitute(d, n.a, r, value),

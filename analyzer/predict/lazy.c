@@ -88,6 +88,7 @@ void am_lazy_free(struct am_lazy *z)
 	free(z->order);
 	free(z->clause.list);
 	free(z->mark);
+	free(z->node_mark);
 	free(z->bound);
 	free(z);
 }

@@ -104,6 +104,7 @@ struct am_lazy {
 	uint32_t *order, order_count; /* the linearisation */
 	struct am_lits clause;
 	uint32_t *mark, mark_stamp; /* by event: visited by an explanation */
+	uint32_t *node_mark, node_mark_room; /* by node: the same */
 	const char *give_up;	    /* reason for undecided */
 };
 

@@ -169,6 +169,16 @@ void am_lazy_explain_begin(struct am_lazy *z)
 	z->mark_stamp++;
 }
 
+/* First visit of the node in this explanation? Shared nodes are explained once. */
+static bool is_first_visit(struct am_lazy *z, uint32_t node)
+{
+	z->node_mark = am_grow(z->node_mark, &z->node_mark_room, z->ctp->node_count,
+			       sizeof *z->node_mark);
+	const bool first = z->node_mark[node] != z->mark_stamp;
+	z->node_mark[node] = z->mark_stamp;
+	return first;
+}
+
 static bool explain_source(struct am_lazy *z, uint32_t e, uint32_t piece, struct am_lits *out)
 {
 	const uint32_t w = z->exec.from[e][piece];
@@ -214,7 +224,7 @@ bool am_lazy_explain(struct am_lazy *z, uint32_t node, struct am_lits *out)
 	if (!node)
 		return true;
 	const struct am_expr n = z->ctp->nodes[node];
-	if (n.op == AM_OP_CONST)
+	if (n.op == AM_OP_CONST || !is_first_visit(z, node))
 		return true;
 	if (n.op == AM_OP_READ) {
 		const uint32_t r = (uint32_t)n.value;

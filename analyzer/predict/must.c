@@ -39,25 +39,12 @@ static bool is_full_fence(const struct am_ctp_event *e)
 	}
 }
 
-static bool needs_node(const struct am_ctp *ctp, uint32_t node, uint32_t leaf_event)
-{
-	if (!node)
-		return false;
-	const struct am_expr *n = &ctp->nodes[node];
-	if (n->op == AM_OP_READ)
-		return n->value == leaf_event;
-	const unsigned arity = am_op_arity((enum am_op)n->op);
-	return (arity > 0 && needs_node(ctp, n->a, leaf_event)) ||
-	       (arity > 1 && n->op != AM_OP_EXTRACT && needs_node(ctp, n->b, leaf_event)) ||
-	       (arity > 2 && needs_node(ctp, n->c, leaf_event));
-}
-
 static bool depends(const struct am_ctp *ctp, uint32_t a, uint32_t b)
 {
 	const struct am_ctp_event *e = &ctp->events[b];
 	return ctp->events[a].read &&
-	       (needs_node(ctp, e->guard, a) || needs_node(ctp, e->cond, a) ||
-		needs_node(ctp, e->offset, a) || needs_node(ctp, e->value, a));
+	       (am_ctp_needs(ctp, e->guard, a) || am_ctp_needs(ctp, e->cond, a) ||
+		am_ctp_needs(ctp, e->offset, a) || am_ctp_needs(ctp, e->value, a));
 }
 
 static bool may_touch(const struct am_ctp *ctp, uint32_t a, uint32_t b)

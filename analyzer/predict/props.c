@@ -59,23 +59,13 @@ static bool only_own_condition(const struct am_lazy *z, uint32_t e)
 	const struct am_ctp *ctp = z->ctp;
 	if (ctp->events[e].kind != AM_READ || !ctp->events[e].cond)
 		return false;
-	bool *needs = am_zalloc(ctp->node_count, sizeof *needs), used = false;
-	for (uint32_t n = 1; n < ctp->node_count; n++) {
-		const struct am_expr *x = &ctp->nodes[n];
-		const unsigned arity = am_op_arity((enum am_op)x->op);
-		needs[n] = x->op == AM_OP_READ
-				   ? x->value == e
-				   : (arity > 0 && needs[x->a]) ||
-					     (arity > 1 && x->op != AM_OP_EXTRACT && needs[x->b]) ||
-					     (arity > 2 && needs[x->c]);
-	}
-	for (uint32_t i = 0; i < ctp->event_count && !used; i++) {
+	for (uint32_t i = 0; i < ctp->event_count; i++) {
 		const struct am_ctp_event *v = &ctp->events[i];
-		used = needs[v->guard] || needs[v->offset] || needs[v->value] ||
-		       (i != e && needs[v->cond]);
+		if (am_ctp_needs(ctp, v->guard, e) || am_ctp_needs(ctp, v->offset, e) ||
+		    am_ctp_needs(ctp, v->value, e) || (i != e && am_ctp_needs(ctp, v->cond, e)))
+			return false;
 	}
-	free(needs);
-	return !used;
+	return true;
 }
 
 static uint64_t written(const struct am_lazy *z, uint32_t e)
