@@ -154,9 +154,13 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# seed %llu count %llu\n", (unsigned long long)seed, (unsigned long long)count);
-	for (uint64_t i = 0; i < count && bad < 5; i++)
+	for (uint64_t i = 0; i < count && bad < 5; i++) {
 		if (!one(seed + i, 4 + (unsigned)((seed + i) % 5)))
 			bad++;
+		if (i % 500 == 499)
+			printf("# %llu programs, %llu answers\n", (unsigned long long)i + 1,
+			       (unsigned long long)compared);
+	}
 	printf("# %llu answers compared (%llu can, %llu cannot), %llu undecided in one engine\n",
 	       (unsigned long long)compared, (unsigned long long)can, (unsigned long long)cannot,
 	       (unsigned long long)skipped);
