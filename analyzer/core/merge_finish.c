@@ -195,6 +195,21 @@ static void wake_stragglers(struct am_merge *m)
 	}
 }
 
+uint64_t am_merge_close_holes(struct am_merge *m)
+{
+	struct numbers all = {0};
+	uint64_t holes = 0, skipped;
+
+	am_merge_run(m);
+	if (m->pending && collect(m, &all))
+		while ((skipped = close_holes(m, &all)) > 0) {
+			holes += skipped;
+			am_merge_run(m);
+		}
+	release(m, &all);
+	return holes;
+}
+
 uint64_t am_merge_finish(struct am_merge *m)
 {
 	struct numbers all = {0};

@@ -18,8 +18,9 @@
  *the end say how many. After a kill the rings complete the trace.
  *
  * Memory: tables and expressions of the part read so far, plus the records that cannot go yet. A
- * writer that keeps to AM_ATM_WINDOW (trace.h) holds the latter below 100 MiB; a file that does not
- * ends in an error at `reorder_limit`.
+ * writer that keeps to AM_ATM_WINDOW (trace.h) holds the latter below 100 MiB. At `reorder_limit` a
+ * number that no record carries is taken for lost with its record; if there is none, the file ends
+ * in an error there.
  */
 #ifndef ATOMMON_TRACE_SOURCE_H
 #define ATOMMON_TRACE_SOURCE_H

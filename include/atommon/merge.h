@@ -35,6 +35,11 @@ uint64_t am_merge_pending(const struct am_merge *merge);
  * at a kill) and pass on the rest. Returns the number of holes closed. */
 uint64_t am_merge_finish(struct am_merge *merge);
 
+/* A number has been missing for so long that it will not come: its thread was torn out of the record
+ * (siglongjmp, cancellation). Close the holes that threads wait for now and pass on what may go; more
+ * can be fed. Returns the number of holes. */
+uint64_t am_merge_close_holes(struct am_merge *merge);
+
 /* No more will be fed, and more than records in progress is missing (a file that was cut): what
  * still waits cannot be put into an order that happened. Forget it; each thread that had some gets
  * a lost event of this cause (enum am_lost) with their number. Returns how many were forgotten. */

@@ -302,19 +302,37 @@ Test(reader, a_record_without_its_extension_is_refused)
 	cr_assert_str_eq(why, "t.atm: offset 64: units chunk: record is cut");
 }
 
-Test(reader, records_that_wait_stay_within_the_limit)
+/* 40 chunks of one thread that begins with the numbers a and b, then counts from 2 on. */
+static void add_stream(uint32_t a, uint32_t b)
 {
 	static struct am_unit u[AM_ATM_UNITS_MAX];
-	const struct am_source_config config = {.reorder_limit = 1 << 20};
+	uint32_t next = 0;
 
 	begin_trace(0);
 	for (unsigned chunk = 0; chunk < 40; chunk++) {
-		for (uint32_t i = 0; i < AM_ATM_UNITS_MAX; i++) /* number 0 never comes */
-			u[i] = acquire(1 + chunk * AM_ATM_UNITS_MAX + i, false);
+		for (uint32_t i = 0; i < AM_ATM_UNITS_MAX; i++, next++)
+			u[i] = acquire(next == 0 ? a : next == 1 ? b : next, false);
 		add_units(0, chunk * AM_ATM_UNITS_MAX, u, AM_ATM_UNITS_MAX);
 	}
+}
+
+Test(reader, records_that_wait_stay_within_the_limit)
+{
+	const struct am_source_config config = {.reorder_limit = 1 << 20};
+
+	add_stream(1, 0); /* the second record should have been the first */
 	cr_assert_eq(read_all(false, &config), -1);
 	cr_assert_not_null(strstr(why, "records that wait for others need more than 1 MiB"));
+}
+
+Test(reader, at_the_limit_a_missing_number_is_a_hole)
+{
+	const struct am_source_config config = {.reorder_limit = 1 << 20};
+
+	add_stream(UINT32_MAX, 1);		   /* number 0 is in no record */
+	cr_assert_eq(read_all(false, &config), 1); /* stopped by the size of got[] */
+	cr_assert_eq(n_got, 4096);
+	cr_assert_eq(info.holes, 1);
 }
 
 Test(reader, space_that_was_never_written_is_the_end)
