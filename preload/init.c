@@ -159,6 +159,7 @@ static uint32_t start(bool is_child)
 		return AM_PASS;
 	am_process_watch_exits();
 	am_functions_resolve();
+	am_view_prepare();
 	const bool is_all = am_opt.mode != AM_MODE_CHECK || strstr(am_opt.atomic, "sections") != NULL;
 	return is_all ? AM_ON : AM_IDLE;
 }

@@ -18,10 +18,12 @@ enum am_view_mode {
 	AM_VIEW_UNSET = 0,
 	AM_VIEW_NONE,	 /* accesses do not count: ATOMMON_CONFLICTS=locks */
 	AM_VIEW_REGIONS, /* check: regions are announced to am_view_begin and am_view_end */
-	AM_VIEW_STRETCH, /* check: regions are made by the consumer, or locks conflict too */
+	AM_VIEW_STRETCH, /* check: lock operations conflict too, so edges come with them */
 	AM_VIEW_RECORD,	 /* a trace is wanted: see am_record_wants */
 };
 extern uint32_t am_view_mode __attribute__((visibility("hidden")));
+/* Critical sections are regions: they are followed by looking at what this thread logged. */
+extern bool am_view_has_sections __attribute__((visibility("hidden")));
 
 /* Regions open in the process, and how often that went from none to one. */
 extern struct am_view_open {
@@ -37,7 +39,7 @@ struct am_view {
 	uintptr_t region_cfa; /* stack pointer at the outermost region's begin */
 	uint32_t reached;     /* generation */
 	uint32_t depth;	      /* of regions */
-	uint32_t thread;      /* am_tls.id that this belongs to */
+	uint32_t held;	      /* locks, as far as sections are followed */
 };
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
@@ -105,11 +107,18 @@ void am_alloc_stack(uintptr_t top);
 void am_view_begin(uintptr_t cfa);
 void am_view_end(void);
 
-/* Is there nothing to do for this thread? One or two loads. */
+/* In init: do sections matter? */
+void am_view_prepare(void);
+/* view_sections.c: this thread logged something else since: did a section begin or end? */
+void am_view_follow(struct am_view *v);
+
+/* Is there nothing to do for this thread? A few loads. */
 static inline bool am_view_sleeps(void)
 {
 	if (am_unlikely(am_state() != AM_ON))
 		return true;
+	if (am_view_has_sections && am_tls.head - am_view.own_units != am_view.others)
+		am_view_follow(&am_view);
 	return am_view_mode == AM_VIEW_REGIONS && am_view.depth == 0 &&
 	       __atomic_load_n(&am_view_open.open, __ATOMIC_RELAXED) == 0;
 }

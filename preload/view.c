@@ -5,10 +5,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "atommon/checker.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
 
 uint32_t am_view_mode;
+bool am_view_has_sections;
 struct am_view_open am_view_open;
 __thread struct am_view am_view;
 
@@ -20,11 +22,18 @@ static void choose_mode(void)
 
 	if (am_opt.mode != AM_MODE_CHECK)
 		mode = AM_VIEW_RECORD;
-	else if (am_opt.conflicts == 1) /* locks */
+	else if (am_opt.conflicts == AM_CONFLICTS_LOCKS)
 		mode = AM_VIEW_NONE;
-	else if (am_opt.conflicts == 2 || strstr(am_opt.atomic, "sections")) /* both */
+	else if (am_opt.conflicts == AM_CONFLICTS_BOTH)
 		mode = AM_VIEW_STRETCH;
 	__atomic_store_n(&am_view_mode, mode, __ATOMIC_RELAXED);
+}
+
+void am_view_prepare(void)
+{
+	am_view_has_sections = am_opt.mode == AM_MODE_CHECK && strstr(am_opt.atomic, "sections") &&
+			       am_opt.conflicts != AM_CONFLICTS_LOCKS &&
+			       am_opt.conflicts != AM_CONFLICTS_BOTH;
 }
 
 /* ---- stretches ------------------------------------------------------------------------------- */
