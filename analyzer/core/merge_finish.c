@@ -215,7 +215,8 @@ uint64_t am_merge_finish(struct am_merge *m)
 	struct numbers all = {0};
 	uint64_t holes = 0, most = 1;
 
-	am_merge_run(m);
+	while (am_merge_run(m)) /* its search for circles has a budget each time */
+		;
 	if (m->pending == 0)
 		return 0;
 	const bool known = collect(m, &all);
@@ -232,7 +233,8 @@ uint64_t am_merge_finish(struct am_merge *m)
 			holes += forced;
 			most *= 2;
 		}
-		am_merge_run(m);
+		while (am_merge_run(m))
+			;
 	}
 	release(m, &all);
 	return holes;

@@ -46,6 +46,22 @@ static bool is_behind_head(const struct merge_thread *t, const struct am_unit *u
 	return at == u && u != t->units + t->head;
 }
 
+/* The usual circle: the head waits for the very record that its handler interrupted. */
+static struct am_unit *find_near(const struct am_merge *m, const struct merge_thread *t)
+{
+	for (size_t at = t->head; t->units[at].w0 & AM_R_NESTED;) {
+		at += am_record_units(t->units + at);
+		if (at >= t->tail || at + am_record_units(t->units + at) > t->tail)
+			return NULL;
+		const struct am_unit *u = t->units + at;
+		const struct merge_key key = merge_next_key(u);
+		if (u->w0 & AM_R_SEQ && key.slot == t->key.slot &&
+		    key.number == m->slot[key.slot].next)
+			return t->units + at;
+	}
+	return NULL;
+}
+
 /* Slots whose next number the head waits for, directly or not. */
 struct slots {
 	uint32_t slot[SLOTS_MAX];
@@ -70,7 +86,10 @@ static struct am_unit *find_circle(const struct am_merge *m, const struct merge_
 				   size_t *budget)
 {
 	struct slots all = {{t->key.slot}, 1};
+	struct am_unit *const near = find_near(m, t);
 
+	if (near)
+		return near;
 	for (unsigned i = 0; i < all.n; i++) {
 		const struct merge_key want = {all.slot[i], m->slot[all.slot[i]].next};
 		struct merge_thread *owner;
