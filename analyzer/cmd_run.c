@@ -359,8 +359,12 @@ static int sum_up(int status)
 			(unsigned long long)p->violations, p->violations == 1 ? "" : "s",
 			(unsigned long long)p->regions, (unsigned long long)p->events,
 			(unsigned long long)p->threads, p->lost ? "; events were lost" : "");
-	if (p->trace[0] && p->regions)
-		fprintf(stderr, "atommon: trace %.1000s; next: atommon-predict %.1000s\n", p->trace, p->trace);
+	if (p->trace[0] && p->regions) {
+		const char *atomic = getenv("ATOMMON_ATOMIC");
+		const bool is_plain = !atomic || strcmp(atomic, "marked") == 0;
+		fprintf(stderr, "atommon: trace %.1000s; next: atommon-predict %s%s%s%.1000s\n", p->trace,
+			is_plain ? "" : "--atomic '", is_plain ? "" : atomic, is_plain ? "" : "' ", p->trace);
+	}
 	return status;
 }
 

@@ -32,7 +32,7 @@ static struct {
 	struct am_reporter *reporter;
 	struct am_suppressions *suppressions;
 	struct am_tables tables; /* what the reporter sees; refreshed when it needs it */
-	char next[700];
+	char next[1200];
 	uint64_t events, threads;
 	bool fast_found, twin_found; /* on this event */
 	struct am_live_totals told;  /* already added to the status page */
@@ -147,7 +147,10 @@ static bool open_reporter(void)
 	};
 
 	if (am_opt.mode == AM_MODE_BOTH && am_area.file->trace[0]) {
-		am_format(live.next, sizeof live.next, "atommon-predict %s", am_area.file->trace);
+		const bool is_plain = strcmp(am_opt.atomic, "marked") == 0;
+		am_format(live.next, sizeof live.next, "atommon-predict %s%s%s%s",
+			  is_plain ? "" : "--atomic '", is_plain ? "" : am_opt.atomic, is_plain ? "" : "' ",
+			  am_area.file->trace);
 		am_statuspage_trace(am_area.file->trace);
 	}
 	live.reporter = am_reporter_new(&config, live.mem);

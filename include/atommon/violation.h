@@ -89,7 +89,7 @@ struct am_vstep {
 	uint32_t object; /* index into am_violation.object or AM_NO_OBJECT */
 	uint64_t offset; /* of the access within the object */
 	uint64_t size;	 /* bytes accessed, 0 none */
-	uint64_t value;
+	uint64_t value;	    /* if AM_HAS_VALUE; predictions have none */
 	uint64_t index;	    /* in the merged order of the recorded run */
 	const char *region; /* its outermost region, "" outside any */
 	const struct am_place *place;
