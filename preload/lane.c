@@ -202,6 +202,8 @@ bool am_lane_attach(uint32_t id)
 		lane->dir->state = AM_RING_SETUP;
 	am_lane_unlock();
 	if (lane) {
+		if (id == AM_NO_THREAD && !t->id)
+			am_thread_adopt();
 		if (id == AM_NO_THREAD)
 			id = t->id ? t->id - 1 : am_thread_new_id();
 		enter(lane, id, t->ended ? t->head : 0, true);

@@ -19,6 +19,8 @@ const char *am_first_getenv(const char *name);
 
 /* Arrange for thread-end when this thread ends. */
 void am_thread_arm(void);
+/* A thread that nobody announced, the first one among them: counts as the application's. */
+void am_thread_adopt(void);
 /* The thread that initialises. */
 void am_thread_begin_main(void);
 void am_thread_forget(void);

@@ -62,15 +62,22 @@ static void at_end(void *round)
 
 	if (n < LAST_ROUND && pthread_setspecific(key, (void *)(n + 1)) == 0)
 		return;
-	if (!am_watching() || !am_tls.lane)
+	if (!am_watching())
 		return;
-	if (!am_tls.ended)
+	const bool is_again = am_tls.ended; /* it logged something behind its end */
+	if (am_tls.lane && !is_again)
 		am_log_end(am_tls.id - 1);
 	am_lane_close();
-	if (__atomic_sub_fetch(&n_threads, 1, __ATOMIC_ACQ_REL) == 0)
+	am_tls.ended = 1;
+	if (!is_again && __atomic_sub_fetch(&n_threads, 1, __ATOMIC_ACQ_REL) == 0)
 		am_drain_stop();
 	else if (am_lane_count() > 64)
 		am_drain_wake(); /* many short threads: have their lanes back soon */
+}
+
+void am_thread_adopt(void)
+{
+	__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
 }
 
 void am_thread_arm(void)
@@ -83,9 +90,7 @@ void am_thread_begin_main(void)
 {
 	if (key_state == 0)
 		key_state = pthread_key_create(&key, at_end) == 0 ? 1 : 2;
-	if (!am_lane_attach(AM_NO_THREAD))
-		return;
-	__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
+	am_lane_attach(AM_NO_THREAD);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@
 	X(buffer, BUFFER, size, "1M", "4K..4M", "ring per thread")                                 \
 	X(overflow, OVERFLOW, choice, "block", "block|drop",                                       \
 	  "a full ring blocks (lossless) or drops (counted, marked in the stream)")                \
-	X(stack, STACK, uint, "4", "1..16", "frames kept per site, taken with libunwind")          \
+	X(stack, STACK, uint, "4", "1..16", "frames kept per call site")                           \
 	X(mem_max, MEM_MAX, size, "256M", "4M..", "ceiling of the monitor's own memory")           \
 	X(max_reports, MAX_REPORTS, uint, "50", "0..1000000", "distinct reports in full")          \
 	X(verbose, VERBOSE, uint, "0", "0..3", "1 summary, 2 settings, 3 debug")                   \

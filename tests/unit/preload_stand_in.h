@@ -26,4 +26,8 @@ void am_view_end(void)
 {
 }
 
+void am_view_prepare(void)
+{
+}
+
 #endif
