@@ -69,7 +69,7 @@ $(O)/lib/libatommon.so: $(call obj,$(preload_src)) $(O)/libreport.a $(O)/libcore
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared -o $@ $(call obj,$(preload_src)) $(O)/libreport.a $(O)/libcore.a \
-		-Wl,--version-script=preload/exports.map -Wl,-z,initfirst -Wl,-z,defs -Wl,-z,now -Wl,-z,start-stop-visibility=hidden \
+		-Wl,--version-script=preload/exports.map -Wl,-z,initfirst -Wl,-z,defs -Wl,-z,now \
 		-Wl,--no-undefined -Wl,--exclude-libs,ALL -l:liblz4.a -pthread $(LDFLAGS)
 
 $(O)/bin/atommon-%: $(O)/obj/analyzer/cmd_%.c.o $(LIBS)
