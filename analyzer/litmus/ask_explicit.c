@@ -1,6 +1,7 @@
 /* Answers of the exhaustive engines, brought into the common form. */
 /* SPDX-License-Identifier: MIT */
 #include "ask_explicit.h"
+#include "to_ctp.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,6 +170,18 @@ void am_lit_fill_runs(const struct am_lit *lit, const struct am_code *code,
 	}
 }
 
+/* pso keeps the order of writes whose places may be the same (doc/litmus.md): where addresses are
+ * computed, that is a matter of the translated program, not of the values of a run. */
+static bool has_computed_address(const struct am_lit *lit, uint32_t unroll)
+{
+	const struct am_lit_ctp_options how = { .unroll = unroll };
+	struct am_lit_ctp *lc = am_lit_to_ctp(lit, &how);
+	const bool is_merged = !lc->unsupported && lc->memory != AM_CTP_NONE;
+
+	am_lit_ctp_free(lc);
+	return is_merged;
+}
+
 void am_lit_ask_explicit(const struct am_lit *lit, const struct am_lit_options *options,
 			 struct am_lit_report *report)
 {
@@ -178,8 +191,9 @@ void am_lit_ask_explicit(const struct am_lit *lit, const struct am_lit_options *
 	const uint32_t of_states = 1u << AM_LIT_PROP_OUTCOME | 1u << AM_LIT_PROP_ASSERT;
 	struct am_explored found;
 
-	if (options->model == AM_MODEL_COHERENCE) {
-		am_lit_ask_coherence(lit, options, report);
+	if (options->model == AM_MODEL_COHERENCE ||
+	    (options->model == AM_MODEL_PSO && has_computed_address(lit, options->unroll))) {
+		am_lit_ask_orders(lit, options, report);
 		return;
 	}
 	struct am_code *code = am_code_new(lit);

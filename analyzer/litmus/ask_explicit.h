@@ -18,8 +18,8 @@ void am_lit_fill_runs(const struct am_lit *lit, const struct am_code *code,
 		      const struct am_lit_options *options, const struct am_explored *found,
 		      struct am_lit_report *report);
 extern const enum am_hist_prop am_lit_history_of[];
-/* The model in which events of a thread may happen out of order (relaxed.c). */
-void am_lit_ask_coherence(const struct am_lit *lit, const struct am_lit_options *options,
+/* By brute force over memory orders, any model (relaxed.c). */
+void am_lit_ask_orders(const struct am_lit *lit, const struct am_lit_options *options,
 			  struct am_lit_report *report);
 
 #endif

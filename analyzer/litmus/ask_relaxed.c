@@ -1,4 +1,4 @@
-/* Answers of the brute force over memory orders (coherence), in the common form. */
+/* Answers of the brute force over memory orders, in the common form. */
 /* SPDX-License-Identifier: MIT */
 #include "ask_explicit.h"
 #include "relaxed.h"
@@ -76,7 +76,7 @@ static void runs(const struct am_lit *lit, const struct am_lit_options *options,
 	am_lit_ctp_free(lc);
 }
 
-void am_lit_ask_coherence(const struct am_lit *lit, const struct am_lit_options *options,
+void am_lit_ask_orders(const struct am_lit *lit, const struct am_lit_options *options,
 			  struct am_lit_report *report)
 {
 	struct am_explore_options how = { .unroll = options->unroll,
