@@ -28,7 +28,8 @@ static const char usage[] =
 	"\n"
 	"what\n"
 	"  --model M         auto (default), sync, avp, value, ctp; see atommon-predict(1)\n"
-	"  --atomic WHAT     what a region is: marked (default), sections, fn:GLOB, comma list\n"
+	"  --atomic WHAT     what a region is: marked, sections, fn:GLOB, comma list (default: marked\n"
+	"                    ones, and functions named when the run was recorded)\n"
 	"  --region GLOBS    only regions with these names\n"
 	"  --suppressions F  file of patterns that are not reported (may be repeated)\n"
 	"how\n"
@@ -316,6 +317,30 @@ static void write_schedule(struct job *j, const struct am_region_result *r, cons
 		fprintf(stderr, "atommon-predict: cannot write '%s': %s\n", path, strerror(errno));
 }
 
+/* A step of the witness, with the value it has there and not the recorded one. */
+static struct am_event witness_event(const struct am_run *run, const struct am_region_result *r, uint32_t i)
+{
+	struct am_event e = *am_run_raw(run, r->witness[i]);
+
+	if (e.kind != AM_READ && e.kind != AM_WRITE && e.kind != AM_UPDATE)
+		return e;
+	e.flags &= (uint8_t)~AM_HAS_VALUE;
+	e.value = r->value[i];
+	if (r->is_known[i])
+		e.flags |= AM_HAS_VALUE;
+	return e;
+}
+
+static void correct(struct am_access *x, const struct am_event *steps, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (steps[i].index == x->index && steps[i].kind == x->kind) {
+			x->value = steps[i].value;
+			x->flags = steps[i].flags;
+			return;
+		}
+}
+
 static void report(struct job *j, struct am_reporter *reporter, const struct am_region_result *r)
 {
 	const struct am_run *run = &j->loaded.run;
@@ -327,8 +352,15 @@ static void report(struct job *j, struct am_reporter *reporter, const struct am_
 		return;
 	am_schedule_moved(run, r, &cycle, moved, sizeof moved);
 	const struct am_event **events = am_xalloc(r->witness_n, sizeof *events);
-	for (uint32_t i = 0; i < r->witness_n; i++)
-		events[i] = am_run_raw(run, r->witness[i]);
+	struct am_event *steps = am_xalloc(r->witness_n, sizeof *steps);
+	for (uint32_t i = 0; i < r->witness_n; i++) {
+		steps[i] = witness_event(run, r, i);
+		events[i] = &steps[i];
+	}
+	for (uint32_t i = 0; i < cycle.n_edges; i++) {
+		correct(&cycle.edge[i].from, steps, r->witness_n);
+		correct(&cycle.edge[i].to, steps, r->witness_n);
+	}
 	const struct am_witness witness = {
 		.event = events,
 		.n_events = r->witness_n,
@@ -340,6 +372,7 @@ static void report(struct job *j, struct am_reporter *reporter, const struct am_
 	if (told)
 		write_schedule(j, r, told->id);
 	free(events);
+	free(steps);
 }
 
 static bool report_all(struct job *j)
@@ -557,8 +590,7 @@ static int predict(struct job *j)
 
 int main(int argc, char **argv)
 {
-	static struct job j = {.atomic = "marked",
-			       .is_auto = true,
+	static struct job j = {.is_auto = true,
 			       .options = {.context_bound = UINT32_MAX,
 					   .max_segment = 4000,
 					   .steps = 200000,

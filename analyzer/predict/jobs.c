@@ -66,6 +66,8 @@ static bool send_result(int fd, const struct am_region_result *r, uint32_t threa
 
 	return put(fd, r, sizeof *r) && put(fd, &reason, sizeof reason) && put(fd, r->reason, reason) &&
 	       (!r->witness || (put(fd, r->witness, r->witness_n * sizeof *r->witness) &&
+				put(fd, r->value, r->witness_n * sizeof *r->value) &&
+				put(fd, r->is_known, r->witness_n) &&
 				put(fd, r->from, threads * sizeof *r->from)));
 }
 
@@ -92,8 +94,12 @@ static bool receive_result(int fd, struct am_region_result *results, uint32_t re
 	r.reason = n ? keep_reason(reason) : NULL;
 	if (r.witness) {
 		r.witness = am_xalloc(r.witness_n, sizeof *r.witness);
+		r.value = am_xalloc(r.witness_n, sizeof *r.value);
+		r.is_known = am_xalloc(r.witness_n, 1);
 		r.from = am_xalloc(threads, sizeof *r.from);
 		if (!get(fd, r.witness, r.witness_n * sizeof *r.witness) ||
+		    !get(fd, r.value, r.witness_n * sizeof *r.value) ||
+		    !get(fd, r.is_known, r.witness_n) ||
 		    !get(fd, r.from, threads * sizeof *r.from))
 			return false;
 	}

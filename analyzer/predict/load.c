@@ -11,6 +11,7 @@
 struct stage {
 	struct am_loaded *l;
 	const char *atomic;
+	bool is_recorded; /* only functions that were named when recording */
 	struct am_checker *checker;
 	uint64_t index;
 };
@@ -53,8 +54,8 @@ static uint32_t function_region(void *ctx, const struct am_event *enter)
 	struct stage *s = ctx;
 	struct am_frame frame;
 
-	if (enter->aux && enter->aux < s->l->tables.n_strings)
-		return is_wanted(s->atomic, am_loaded_string(s->l, (uint32_t)enter->aux))
+	if (s->is_recorded || (enter->aux && enter->aux < s->l->tables.n_strings))
+		return s->is_recorded || is_wanted(s->atomic, am_loaded_string(s->l, (uint32_t)enter->aux))
 			       ? (uint32_t)enter->aux
 			       : 0;
 	if (!am_symbols_frames(s->l->symbols, &s->l->tables, enter->object, false, &frame, 1) ||
@@ -98,18 +99,18 @@ static bool has_accesses(const struct am_loaded *l)
 
 static bool run_stages(struct am_loaded *l, const char *atomic)
 {
-	struct stage s = {.l = l, .atomic = atomic};
+	struct stage s = {.l = l, .atomic = atomic ? atomic : "marked,fn:*", .is_recorded = !atomic};
 	const struct am_checker_config check = {
 		.conflicts = has_accesses(l) ? AM_CONFLICTS_DATA : AM_CONFLICTS_LOCKS,
 		.on_cycle = on_cycle,
 		.ctx = &s};
-	const struct am_regions_config config = {.atomic = atomic, .out = on_event, .out_ctx = &s,
+	const struct am_regions_config config = {.atomic = s.atomic, .out = on_event, .out_ctx = &s,
 						 .function = function_region, .ctx = &s};
 
 	s.checker = am_checker_new(&check, &l->mem);
 	struct am_regions *regions =
-		am_regions_needed(atomic) ? am_regions_new(&config, &l->mem) : NULL;
-	if (!s.checker || (am_regions_needed(atomic) && !regions))
+		am_regions_needed(s.atomic) ? am_regions_new(&config, &l->mem) : NULL;
+	if (!s.checker || (am_regions_needed(s.atomic) && !regions))
 		return false;
 	for (uint32_t i = 0; i < l->events.n; i++) {
 		if (regions)

@@ -25,7 +25,8 @@ struct am_loaded {
 	char error[AM_SOURCE_ERROR_MAX];
 };
 
-/* `atomic` as ATOMMON_ATOMIC. False: error[] says why. */
+/* `atomic` as ATOMMON_ATOMIC; NULL: what was chosen when the run was recorded, as far as the trace
+ * tells (marked regions, and functions that a glob had named). False: error[] says why. */
 bool am_loaded_open(struct am_loaded *l, const char *path, const char *atomic);
 void am_loaded_close(struct am_loaded *l);
 

@@ -81,8 +81,12 @@ void am_predict_free(struct am_predict *p)
 void am_region_result_free(struct am_region_result *r)
 {
 	free(r->witness);
+	free(r->value);
+	free(r->is_known);
 	free(r->from);
 	r->witness = r->from = NULL;
+	r->value = NULL;
+	r->is_known = NULL;
 }
 
 /* ---- results --------------------------------------------------------------------------------------- */
@@ -108,8 +112,40 @@ static void predicted(struct am_region_result *r, const struct am_segment *segme
 	r->witness = am_xalloc(n, sizeof *r->witness);
 	memcpy(r->witness, witness, n * sizeof *witness);
 	r->witness_n = n;
+	r->value = am_xalloc(n, sizeof *r->value);
+	r->is_known = am_xalloc(n, sizeof *r->is_known);
 	r->from = am_xalloc(segment->n_threads, sizeof *r->from);
 	memcpy(r->from, segment->from, segment->n_threads * sizeof *r->from);
+}
+
+/* With data respected, a step has its recorded value unless it is a read that broke its couple. */
+static void keep_values(struct am_predict *p, const struct am_segment *segment, struct am_region_result *r)
+{
+	if (r->model == AM_PREDICT_SYNC)
+		return;
+	am_machine_load(&p->machine, segment, false);
+	for (uint32_t i = 0; i < r->witness_n; i++) {
+		const struct am_event *raw = am_run_raw(p->run, r->witness[i]);
+		am_machine_step(&p->machine, r->witness[i]);
+		r->value[i] = raw->value;
+		r->is_known[i] = (raw->flags & AM_HAS_VALUE) &&
+				 !p->machine.cut[p->run->event.at[r->witness[i]].thread];
+	}
+	am_machine_unload(&p->machine);
+}
+
+/* What the validator saw each step read or write. */
+static void take_values(const struct am_program *program, const struct am_validation *v,
+			struct am_region_result *r)
+{
+	for (uint32_t i = 0; i < r->witness_n; i++) {
+		const uint32_t x = program->event[r->witness[i] - program->low];
+		if (x == AM_NONE || v->state[x] != 1)
+			continue;
+		const uint8_t kind = program->ctp->events[x].kind;
+		r->is_known[i] = kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE;
+		r->value[i] = kind == AM_WRITE ? v->wrote[x] : v->reads[x];
+	}
 }
 
 /* ---- explicit search ------------------------------------------------------------------------------- */
@@ -129,9 +165,10 @@ static bool search(struct am_predict *p, const struct am_segment *segment, uint6
 	am_machine_unload(&p->machine);
 	r->steps += s.steps;
 	r->interleavings += s.interleavings;
-	if (s.verdict == AM_SEARCH_FOUND)
+	if (s.verdict == AM_SEARCH_FOUND) {
 		predicted(r, segment, model, AM_HOW_SEARCH, s.witness.at, s.witness.n);
-	else if (s.verdict == AM_SEARCH_NONE && segment->is_exact && !s.was_bounded &&
+		keep_values(p, segment, r);
+	} else if (s.verdict == AM_SEARCH_NONE && segment->is_exact && !s.was_bounded &&
 		 model == p->options.model)
 		proved(r, AM_HOW_SEARCH);
 	else
@@ -273,6 +310,10 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 			undecided(r, "internal: a witness failed its validation");
 		else
 			predicted(r, segment, p->options.model, AM_HOW_SOLVER, witness, n);
+		if (r->outcome == AM_OUT_PREDICTED && p->options.model >= AM_PREDICT_VALUE)
+			take_values(program, &v, r);
+		else if (r->outcome == AM_OUT_PREDICTED)
+			keep_values(p, segment, r);
 		am_validation_clear(&v);
 		free(witness);
 	}

@@ -56,6 +56,8 @@ struct am_region_result {
 	uint64_t steps, interleavings, rounds;
 	uint32_t *witness; /* predicted: events of the segment in their new order */
 	uint32_t witness_n;
+	uint64_t *value;   /* predicted: what each step reads or writes in the witness */
+	uint8_t *is_known; /* predicted: is that known? */
 	uint32_t *from; /* predicted: per thread, what runs before in recorded order (eid < from) */
 };
 
