@@ -70,15 +70,39 @@ static void put(struct account *a, int balance)
 	pthread_mutex_unlock(&bank);
 }
 
-static void change(struct account *a, const char *region, int amount)
+#ifdef FORCED
+/* The order of a witness, by hand: the first teller reads the forced account, the second changes it
+ * whole, then the first writes. Nothing else is ordered. */
+#include <semaphore.h>
+static sem_t has_read, has_changed;
+#define FORCED_ACCOUNT (FIX ? &savings : &checking)
+static void pause_first(struct account *a, int id)
 {
+	if (a != FORCED_ACCOUNT || id != 0)
+		return;
+	sem_post(&has_read);
+	sem_wait(&has_changed);
+}
+#define BEFORE_SECOND(a, id) ((a) == FORCED_ACCOUNT && (id) == 1 ? (void)sem_wait(&has_read) : (void)0)
+#define AFTER_SECOND(a, id) ((a) == FORCED_ACCOUNT && (id) == 1 ? (void)sem_post(&has_changed) : (void)0)
+#else
+#define pause_first(a, id) ((void)(id))
+#define BEFORE_SECOND(a, id) ((void)0)
+#define AFTER_SECOND(a, id) ((void)0)
+#endif
+
+static void change(struct account *a, const char *region, int amount, int id)
+{
+	BEFORE_SECOND(a, id);
 	enter(a);
 	atommon_begin(region);
 	const int balance = get(a);
+	pause_first(a, id);
 	if (balance + amount >= 0)
 		put(a, balance + amount);
 	atommon_end();
 	leave(a);
+	AFTER_SECOND(a, id);
 }
 
 static void *teller(void *arg)
@@ -86,8 +110,8 @@ static void *teller(void *arg)
 	const int id = (int)(long)arg;
 
 	usleep((useconds_t)(20000 * id));
-	change(&checking, "withdraw", -10 - id);
-	change(&savings, "deposit", 10 + id);
+	change(&checking, "withdraw", -10 - id, id);
+	change(&savings, "deposit", 10 + id, id);
 	pthread_mutex_lock(&bank);
 	served++;
 	pthread_mutex_unlock(&bank);
@@ -101,6 +125,10 @@ int main(int argc, char **argv)
 
 	if (tellers < 1 || tellers > MAX_TELLERS)
 		return 2;
+#ifdef FORCED
+	sem_init(&has_read, 0, 0);
+	sem_init(&has_changed, 0, 0);
+#endif
 	for (long i = 0; i < tellers; i++)
 		pthread_create(&thread[i], NULL, teller, (void *)i);
 	for (int i = 0; i < tellers; i++)
