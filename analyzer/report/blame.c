@@ -202,10 +202,13 @@ static struct am_print_end print_end(struct story *s, uint32_t number)
 {
 	const struct am_vstep *step = &s->step[number - 1];
 
+	const bool is_sync = am_kind_is_sync(step->kind);
+
+	/* At lock level the lock counts, not where and how it is taken: the remedy is the same. */
 	return (struct am_print_end){
-		.operation = am_kind_name(step->kind),
+		.operation = is_sync ? "hold" : am_kind_name(step->kind),
 		.object = step->object == AM_NO_OBJECT ? "" : s->key[step->object],
-		.function = am_story_function(s, step->place),
+		.function = is_sync ? "" : am_story_function(s, step->place),
 	};
 }
 
