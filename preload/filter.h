@@ -39,10 +39,11 @@
  * Shadow word: bits 0..7 bytes read or written, 8..15 bytes written, both by the stretch in bits
  * 24..63. Bits 16..23, *hidden* bytes: another thread's access was here before, and this thread has
  * not written them since; its next new access to them may be the end of an edge.
- * A stretch's upper 24 bits are a block of numbers owned by one thread, its lower 16 count within
- * the block; 0 is nobody's. A thread's earlier blocks look like another thread's: more is logged.
+ * A stretch's upper 16 bits are a block of numbers owned by one thread, its lower 24 count within
+ * the block; 0 is nobody's, and the last one is always another's. A thread's earlier blocks look
+ * like another thread's: more is logged.
  */
-enum { AM_HIDDEN_SHIFT = 16, AM_STRETCH_SHIFT = 24, AM_BLOCK_SHIFT = 40 };
+enum { AM_HIDDEN_SHIFT = 16, AM_STRETCH_SHIFT = 24, AM_BLOCK_SHIFT = 48 };
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
 /* Named by accesses that were logged without asking here: everybody's next access is logged. */
 #define AM_STRETCH_OTHER AM_STRETCH_MASK
@@ -66,10 +67,13 @@ static inline bool am_filter_same_stretch(uint64_t shadow, uint64_t stretch)
 	return ((shadow ^ stretch) & AM_STRETCH_MASK) == 0;
 }
 
+#define AM_BLOCK_OTHER (AM_STRETCH_OTHER >> AM_BLOCK_SHIFT)
+
 /* Was another thread's access the last here? */
 static inline bool am_filter_foreign(uint64_t shadow, uint64_t stretch)
 {
-	return shadow != 0 && (shadow ^ stretch) >> AM_BLOCK_SHIFT != 0;
+	return shadow != 0 && ((shadow ^ stretch) >> AM_BLOCK_SHIFT != 0 ||
+			       shadow >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
 }
 
 enum am_filter_answer {

@@ -13,6 +13,7 @@
 #include "preload/lane.h"
 #include "preload/log.h"
 #include "preload/real.h"
+#include "preload/shadow.h"
 
 enum { TYPE = 3, ROBUST = 16, PRIORITY = 32 };
 
@@ -161,6 +162,8 @@ AM_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 	const uint64_t w0 = am_log_w0(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m);
 	if (am_unlikely(!am_log_now(AM_RELEASE, w0, (uintptr_t)m, here, &index, &number)))
 		return unlock_rest(m, index, number, here.pc, here.cfa);
+	if (am_unlikely(am_view.held)) /* a section with instrumented accesses */
+		am_view_follow(&am_view);
 	if (am_drain_is_asleep())
 		return unlock_and_wake(m);
 	return am_real.pthread_mutex_unlock(m);

@@ -19,6 +19,7 @@
 #include "preload/area.h"
 #include "preload/lane.h"
 #include "preload/runtime.h"
+#include "preload/shadow.h"
 
 struct am_slot am_slots[AM_SLOTS] __attribute__((aligned(4096)));
 
@@ -221,6 +222,8 @@ void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mut
 	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .n_ext = 1,
 			      .has_seq = true, .object = mutex, .ordered = mutex, .cond = cond};
 	am_log_record(&r, here);
+	if (kind == AM_WAIT && am_view_has_sections)
+		am_view_follow(&am_view); /* a section ends here, and it may be long until we look */
 }
 
 void am_log_object(enum am_kind kind, enum am_object what, uint64_t object, uint64_t aux,

@@ -47,11 +47,17 @@ static void new_stretch(struct am_view *v)
 		v->stretch = next;
 		return;
 	}
-	/* The last block is AM_STRETCH_OTHER's; who gets it never finds an access of its own. */
-	uint64_t block = __atomic_add_fetch(&last_block, 1, __ATOMIC_RELAXED);
-	const uint64_t limit = (UINT64_C(1) << (64 - AM_BLOCK_SHIFT)) - 1;
-	block = block < limit ? block : limit;
-	v->stretch = (block << AM_BLOCK_SHIFT) + one;
+	const uint64_t block = __atomic_add_fetch(&last_block, 1, __ATOMIC_RELAXED);
+	if (am_likely(block < AM_BLOCK_OTHER))
+		v->stretch = (block << AM_BLOCK_SHIFT) + one;
+	else
+		v->stretch = AM_BLOCK_OTHER << AM_BLOCK_SHIFT; /* no numbers left: has_numbers() */
+}
+
+/* Without numbers of its own a thread logs everything, and leaves the mark of a stranger. */
+static bool has_numbers(const struct am_view *v)
+{
+	return am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER);
 }
 
 /* A lane, a block of numbers, the mode. False: this access cannot be logged. */
@@ -197,6 +203,10 @@ static bool wants(struct am_view *v, uintptr_t address, uint64_t bits, struct am
 		word = am_shadow_make(address);
 	if (!word)
 		return true;
+	if (!has_numbers(v)) {
+		__atomic_store_n(word, AM_STRETCH_OTHER | 0xff, __ATOMIC_RELAXED);
+		return true;
+	}
 	const uint64_t shadow = __atomic_load_n(word, __ATOMIC_RELAXED);
 	return am_view_mode == AM_VIEW_RECORD ? record_wants(v, word, shadow, bits)
 					      : check_wants(v, word, shadow, bits);
