@@ -119,8 +119,10 @@ static void justify(struct builder *b, const struct am_list *first, const struct
 	struct am_lits c = { 0 };
 	int32_t reached = AM_SMT_FALSE;
 	uint32_t i = 0;
-	qsort_r(first->list, first->count, sizeof *first->list, by_place, key);
-	qsort_r(second->list, second->count, sizeof *second->list, by_place, key);
+	if (first->count)
+		qsort_r(first->list, first->count, sizeof *first->list, by_place, key);
+	if (second->count)
+		qsort_r(second->list, second->count, sizeof *second->list, by_place, key);
 	for (uint32_t j = 0; j < second->count; j++) {
 		c.count = 0;
 		while (i < first->count && (strictly ? key[first->list[i]] < key[second->list[j]]
