@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Real programs under the preload: the same result, how many events, how much slower. Programs that are not
 # installed are left out (scripts/setup --bench installs them). Prints a table.
-# usage: tests/bench/realprogs.sh BUILD_DIR
+# usage: tests/bench/realprogs.sh [BUILD_DIR]      without it: $ATOMMON_BUILD
 #   REALPROGS_MB (100): size of the compressors' input; other loads go with it. REALPROGS_RUNS (3): runs of each kind, interleaved;
 #   the table gives medians of CPU time. REALPROGS: a pattern that selects programs.
 set -u
-B=$(realpath "$1")
+B=$(realpath "${1:-${ATOMMON_BUILD:?usage: realprogs.sh BUILD_DIR}}")
 LIB=$B/lib/libatommon.so
 MB=${REALPROGS_MB:-100}
 RUNS=${REALPROGS_RUNS:-3}
