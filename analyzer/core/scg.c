@@ -14,6 +14,19 @@
 #define AM_SCG_ENDED 64
 #endif
 
+#define BIT(kind) (UINT64_C(1) << (kind))
+#define LOCK_KINDS (BIT(AM_ACQUIRE) | BIT(AM_RELEASE) | BIT(AM_WAIT) | BIT(AM_WAKE))
+_Static_assert(AM_KINDS <= 64, "one bit each");
+
+static void set_level(struct am_checker *c, bool data, bool locks)
+{
+	c->data = data;
+	c->locks = locks;
+	c->kinds = BIT(AM_THREAD_BEGIN) | BIT(AM_THREAD_END) | BIT(AM_JOIN) | BIT(AM_BEGIN) | BIT(AM_END) |
+		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
+		   BIT(AM_INIT) | BIT(AM_DESTROY) | (locks ? LOCK_KINDS : 0);
+}
+
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
 {
 	struct am_checker *c = am_mem_alloc(mem, sizeof *c);
@@ -22,8 +35,8 @@ struct am_checker *am_checker_new(const struct am_checker_config *config, struct
 		return NULL;
 	c->config = *config;
 	c->mem = mem;
-	c->data = config->conflicts == AM_CONFLICTS_DATA || config->conflicts == AM_CONFLICTS_BOTH;
-	c->locks = config->conflicts != AM_CONFLICTS_DATA;
+	set_level(c, config->conflicts == AM_CONFLICTS_DATA || config->conflicts == AM_CONFLICTS_BOTH,
+		  config->conflicts != AM_CONFLICTS_DATA);
 	memset(c->recent, 0xff, sizeof c->recent);
 	c->ended_limit = AM_SCG_ENDED;
 	if (!am_table_init(c)) {
@@ -85,8 +98,7 @@ static __attribute__((noinline)) bool wants_data(struct am_checker *c)
 {
 	if (c->config.conflicts != AM_CONFLICTS_AUTO)
 		return false;
-	c->data = true;
-	c->locks = false;
+	set_level(c, true, false);
 	forget(c);
 	return true;
 }
@@ -170,7 +182,7 @@ static void other(struct am_checker *c, uint32_t slot, const struct am_event *ev
 	case AM_RELEASE:
 	case AM_WAIT:
 	case AM_WAKE:
-		if (c->locks && !(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
+		if (!(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
 			am_access_lock(c, slot, ev);
 		break;
 	case AM_BEGIN:
@@ -206,6 +218,8 @@ void am_checker_event(struct am_checker *c, const struct am_event *ev)
 	const uint32_t thread = ev->thread, slot = c->recent[thread & 255].slot;
 
 	c->stats.events++;
+	if (!(c->kinds >> (ev->kind & 63) & 1))
+		return;
 	if (__builtin_expect(c->recent[thread & 255].id != thread || slot == UINT32_MAX || ev->index > AM_INDEX_MAX, 0)) {
 		slowly(c, ev);
 		return;

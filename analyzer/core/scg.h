@@ -131,6 +131,7 @@ struct am_checker {
 	struct am_mem *mem;
 	struct am_checker_stats stats;
 	bool data, locks;
+	uint64_t kinds; /* of events that matter at this level: a bit each */
 	bool starved; /* there was no memory for some thread */
 
 	/* vertices */

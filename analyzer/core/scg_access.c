@@ -201,25 +201,23 @@ static inline void miss(struct am_checker *c, const struct request *q, uint32_t 
 	put_stamp(q->writes ? &e->write : &e->read, AM_MOMENT(q->event->index, q->slot), q->event->value, tag);
 }
 
+/* The kind of access is hard to predict: one way for reads and writes, selected by arithmetic. */
 static __attribute__((always_inline)) inline void hit(struct am_checker *c, const struct request *q,
 						       struct am_entity *e)
 {
 	const struct am_vertex *v = &c->vertex[q->slot];
 	const uint64_t begin = v->begin, write = e->write.moment, read = e->read.moment;
+	const bool wrote = is_mine(write, begin, q->slot), did_read = is_mine(read, begin, q->slot);
+	const bool reads = !q->writes, untouched = (read | e->more) == 0;
+	const bool again = (wrote & (reads | untouched)) | (reads & did_read);
 
-	if (q->writes) {
-		if (is_mine(write, begin, q->slot) && !read && !e->more)
-			return;
-	} else if (is_mine(read, begin, q->slot) || is_mine(write, begin, q->slot)) {
+	if (again)
 		return;
-	}
 	if (likely(begin != AM_NEVER && !e->more && !is_other(c, write, q->slot) && !is_other(c, read, q->slot))) {
-		const uint64_t tag = am_tag(c, v, q->event);
+		const uint64_t tag = am_tag(c, v, q->event), moment = AM_MOMENT(q->event->index, q->slot);
 		if (likely(tag)) {
-			put_stamp(q->writes ? &e->write : &e->read, AM_MOMENT(q->event->index, q->slot),
-				  q->event->value, tag);
-			if (q->writes)
-				e->read.moment = 0;
+			put_stamp(q->writes ? &e->write : &e->read, moment, q->event->value, tag);
+			e->read.moment = q->writes ? 0 : moment;
 			return;
 		}
 	}
