@@ -338,42 +338,87 @@ static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t ma
 	*place = g->entries.n;
 }
 
+/* Which bytes of this word lie in [from, from + bytes)? */
+static uint8_t mask_in(uint64_t word, uint64_t from, uint64_t bytes)
+{
+	uint8_t mask = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		if ((word << 3) + i - from < bytes)
+			mask |= (uint8_t)(1u << i);
+	return mask;
+}
+
+/*
+ * Calls back for each word of a block that has a list: by looking up its words, or all lists if the
+ * block is larger than that.
+ */
+typedef void word_fn(struct am_fullgraph *g, void *ctx, uint64_t word, uint8_t mask);
+
+static void for_each_word(struct am_fullgraph *g, uint64_t space, uint64_t from, uint64_t bytes, word_fn *fn, void *ctx)
+{
+	const uint64_t words = bytes / 8 + 2, lists = g->words.at ? UINT64_C(1) << g->words.log : 0;
+
+	if (words <= lists) {
+		for (uint64_t i = 0; i < words; i++)
+			if (mask_in((from >> 3) + i, from, bytes))
+				fn(g, ctx, space | ((from >> 3) + i), mask_in((from >> 3) + i, from, bytes));
+		return;
+	}
+	for (uint64_t i = 0; i < lists; i++) {
+		const uint64_t word = g->words.at[i].key - 1;
+		if (g->words.at[i].key && (word & LOCK_SPACE) == space && mask_in(word & ~LOCK_SPACE, from, bytes))
+			fn(g, ctx, word, mask_in(word & ~LOCK_SPACE, from, bytes));
+	}
+}
+
+static void erase_word(struct am_fullgraph *g, void *ctx, uint64_t word, uint8_t mask)
+{
+	const uint64_t *place = am_map_find(&g->words, word + 1);
+
+	(void)ctx;
+	for (uint32_t i = place ? (uint32_t)*place - 1 : NONE; i != NONE; i = ENTRY(g, i)->next)
+		ENTRY(g, i)->mask &= (uint8_t)~mask;
+}
+
 /* The bytes are another entity from now on. */
 static void erase(struct am_fullgraph *g, uint64_t space, uint64_t from, uint64_t bytes)
 {
-	for (uint64_t at = from; at < from + bytes;) {
-		const uint64_t word = at >> 3, end = (word + 1) << 3;
-		const uint64_t stop = end < from + bytes ? end : from + bytes;
-		const uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at & 7));
-		const uint64_t *place = am_map_find(&g->words, (space | word) + 1);
-		for (uint32_t i = place ? (uint32_t)*place - 1 : NONE; i != NONE; i = ENTRY(g, i)->next)
-			ENTRY(g, i)->mask &= (uint8_t)~mask;
-		at = stop;
-	}
+	for_each_word(g, space, from, bytes, erase_word, NULL);
+}
+
+struct touched {
+	uint32_t me, best;
+	bool writes, searched;
+	struct am_access access;
+};
+
+static void touch_word(struct am_fullgraph *g, void *ctx, uint64_t word, uint8_t mask)
+{
+	struct touched *t = ctx;
+
+	if (!g->stopped)
+		touch(g, t->me, word, mask, t->writes, &t->access, &t->searched, &t->best);
 }
 
 static void on_access(struct am_fullgraph *g, struct thread *t, const struct am_event *ev, uint64_t space,
 		      uint64_t from, uint64_t bytes, bool writes)
 {
 	const uint32_t me = t->node != NONE ? t->node : node_new(g, t, ev);
-	bool searched = false;
-	uint32_t best = NONE;
 
 	if (me == NONE)
 		return;
 	g->stats.accesses++;
 	g->stats.unary += t->node == NONE;
-	const struct am_access access = access_of(g, me, ev);
-	program_edge(g, t, me, &access);
-	for (uint64_t at = from; at < from + bytes && !g->stopped;) {
-		const uint64_t word = at >> 3, end = (word + 1) << 3;
-		const uint64_t stop = end < from + bytes ? end : from + bytes;
-		const uint8_t mask = (uint8_t)(((1u << (stop - at)) - 1) << (at & 7));
-		touch(g, me, space | word, mask, writes, &access, &searched, &best);
-		at = stop;
-	}
-	if (best != NONE && !g->stopped)
-		report(g, t, ENTRY(g, best), &access);
+	struct touched touched = {me, NONE, writes, false, access_of(g, me, ev)};
+	program_edge(g, t, me, &touched.access);
+	if (ev->kind == AM_FREE)
+		for_each_word(g, space, from, bytes, touch_word, &touched);
+	else
+		for (uint64_t word = from >> 3; bytes && word <= (from + bytes - 1) >> 3; word++)
+			touch_word(g, &touched, space | word, mask_in(word, from, bytes));
+	if (touched.best != NONE && !g->stopped)
+		report(g, t, ENTRY(g, touched.best), &touched.access);
 }
 
 static void region_begin(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
@@ -434,6 +479,12 @@ static void on_lock(struct am_fullgraph *g, struct thread *t, const struct am_ev
 			  waits || ev->mode != AM_SHARED);
 }
 
+/* Nothing lies behind the last address. */
+static uint64_t clip(uint64_t from, uint64_t bytes)
+{
+	return bytes < UINT64_MAX - from ? bytes : UINT64_MAX - from;
+}
+
 static void on_data(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
 {
 	if (!g->data && g->config.conflicts == AM_CONFLICTS_AUTO) {
@@ -442,13 +493,14 @@ static void on_data(struct am_fullgraph *g, struct thread *t, const struct am_ev
 		forget(g);
 	}
 	if (g->data && !t->muted)
-		on_access(g, t, ev, 0, ev->object, ev->size, ev->kind != AM_READ);
+		on_access(g, t, ev, 0, ev->object, clip(ev->object, ev->size < AM_ACCESS_MAX ? ev->size : AM_ACCESS_MAX),
+			  ev->kind != AM_READ);
 }
 
 static void on_block(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
 {
 	if (ev->kind == AM_FREE && g->data && !t->muted && ev->aux)
-		on_access(g, t, ev, 0, ev->object, ev->aux, true);
+		on_access(g, t, ev, 0, ev->object, clip(ev->object, ev->aux), true);
 	erase(g, 0, ev->object, ev->aux);
 	erase(g, LOCK_SPACE, ev->object, ev->aux);
 }

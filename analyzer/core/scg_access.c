@@ -251,12 +251,14 @@ static __attribute__((always_inline)) inline void touch(struct am_checker *c, co
 
 static void touch_words(struct am_checker *c, const struct request *q)
 {
-	const uint64_t end = q->object + q->size;
+	const uint64_t most = UINT64_MAX - q->object < AM_ACCESS_MAX ? UINT64_MAX - q->object : AM_ACCESS_MAX;
+	const uint64_t size = q->size < most ? q->size : most, last = q->object + size - 1;
 
-	for (uint64_t at = q->object; at < end;) {
-		const uint64_t next = ((at >> 3) + 1) << 3, stop = next < end ? next : end;
-		touch(c, q, (at >> 3) + 1, (uint8_t)(((1u << (stop - at)) - 1) << (at & 7)));
-		at = stop;
+	if (!size)
+		return;
+	for (uint64_t word = q->object >> 3; word <= last >> 3; word++) {
+		const unsigned from = word == q->object >> 3 ? q->object & 7 : 0, to = word == last >> 3 ? last & 7 : 7;
+		touch(c, q, word + 1, (uint8_t)(0xff << from & 0xff >> (7 - to)));
 	}
 }
 
@@ -264,6 +266,7 @@ static __attribute__((noinline)) void span(struct am_checker *c, const struct re
 {
 	const bool mattered = am_matters(c, q->slot);
 
+	c->stats.forgotten += q->size > AM_ACCESS_MAX;
 	touch_words(c, q);
 	if (!mattered && am_matters(c, q->slot)) /* the first words were not remembered */
 		touch_words(c, q);

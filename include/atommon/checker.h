@@ -42,6 +42,9 @@ struct am_edge {
 
 #define AM_CYCLE_MAX 64
 
+/* Of a larger access only the first bytes are looked at, and something counts as forgotten. */
+#define AM_ACCESS_MAX (16u << 20)
+
 /*
  * A cycle: edge[i].to and edge[i+1].from belong to the same transaction; the last edge returns to
  * the first. edge[0].from and edge[n-1].to lie in the region that cannot be serialised (the blamed
@@ -75,7 +78,7 @@ struct am_checker_stats {
 	uint64_t edges_live, nodes_live, entities_live;
 	uint64_t edges_peak, nodes_peak, entities_peak;
 	uint64_t bytes_peak;
-	uint64_t forgotten; /* entities dropped at the memory ceiling */
+	uint64_t forgotten; /* entities, edges or accesses dropped at a ceiling */
 	uint64_t lost;	    /* events the stream said were lost */
 };
 
