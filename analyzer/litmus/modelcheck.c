@@ -59,6 +59,26 @@ static bool follow(struct am_ser *ser, const struct am_vm_step *s, bool in_block
 	return is_fine;
 }
 
+/* The block's own accesses, and what others did meanwhile to the same variables. */
+static void mark(struct am_explore_run *run)
+{
+	const struct am_vm_step *end = &run->steps[run->n - 1];
+	bool has_begun = false;
+
+	for (uint32_t i = 0; i < run->n && run->finding.n < AM_HIST_MARKS_MAX; i++) {
+		const struct am_vm_step *s = &run->steps[i];
+		const bool is_own = s->thread == end->thread && s->region == end->region;
+		bool is_shared = false;
+		for (uint32_t k = 0; k < run->n; k++)
+			is_shared |= run->steps[k].thread == end->thread &&
+				     run->steps[k].region == end->region &&
+				     is_access(&run->steps[k]) && run->steps[k].cell == s->cell;
+		has_begun |= is_own;
+		if (is_access(s) && has_begun && (is_own || is_shared))
+			run->finding.marks[run->finding.n++] = i;
+	}
+}
+
 static void keep_run(struct product *p, uint64_t index, const struct am_vm_move *last,
 		     struct am_explore_run *run)
 {
@@ -79,11 +99,7 @@ static void keep_run(struct product *p, uint64_t index, const struct am_vm_move 
 	for (uint64_t i = 0; i < length; i++)
 		am_vm_apply(p->vm, state, &moves[i], &run->steps[i]);
 	run->n = (uint32_t)length;
-	/* Mark what conflicts with the block, and the block's own accesses. */
-	const struct am_vm_step *end = &run->steps[length - 1];
-	for (uint32_t i = 0; i < run->n && run->finding.n < AM_HIST_MARKS_MAX; i++)
-		if (run->steps[i].thread == end->thread && run->steps[i].region == end->region)
-			run->finding.marks[run->finding.n++] = i;
+	mark(run);
 	free(moves);
 	free(state);
 }

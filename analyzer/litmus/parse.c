@@ -157,6 +157,14 @@ static void whole(struct am_parser *p)
 			      (int)(p->token.len < 40 ? p->token.len : 40), p->token.text);
 }
 
+static void check_size(struct am_parser *p, size_t len)
+{
+	const struct am_lit_pos start = { 1, 1 };
+
+	if (len > AM_LIT_SOURCE_MAX)
+		am_parse_fail(p, start, "larger than %d bytes", AM_LIT_SOURCE_MAX);
+}
+
 /* False: p->error says why. */
 static bool run(struct am_parser *p, const char *file, const char *source, size_t len)
 {
@@ -164,9 +172,7 @@ static bool run(struct am_parser *p, const char *file, const char *source, size_
 
 	if (setjmp(p->fail))
 		return false;
-	if (len > AM_LIT_SOURCE_MAX)
-		am_parse_fail(p, (struct am_lit_pos){ 1, 1 }, "larger than %d bytes",
-			      AM_LIT_SOURCE_MAX);
+	check_size(p, len);
 	lit->file = am_parse_string(p, file, strlen(file));
 	lit->source = am_parse_string(p, source, len);
 	lit->source_len = len;
