@@ -23,6 +23,8 @@
 struct am_lane *am_lanes[AM_LANES_MAX];
 __thread struct am_tls am_tls;
 
+enum { MANY_THREADS_BYTES = 64 * 1024 };
+
 static uint32_t lane_count, next_thread, lock_word, free_hint;
 
 uint32_t am_lane_count(void)
