@@ -238,7 +238,13 @@ int main(int argc, char **argv)
 		struct am_cc_version version;
 		if (!am_cc_probe(out.v, &version))
 			die("'%s' does not look like gcc or clang", compiler);
+		/* -Werror must not fall upon options that this step does not need. */
+		if (version.is_clang)
+			push(&out, version.major >= 14 ? "--start-no-unused-arguments"
+						       : "-Qunused-arguments");
 		add_compile_options(&out, &version, lib, symbolic);
+		if (version.is_clang && version.major >= 14)
+			push(&out, "--end-no-unused-arguments");
 		is_gcc = !version.is_clang;
 		if (links && is_gcc)
 			push(&out, text("-B%s/atommon/link/", lib));

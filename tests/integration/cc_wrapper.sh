@@ -46,7 +46,7 @@ for cc in gcc clang-14 clang-19; do
 	check "$cc: the object has the callbacks" uses add.o __tsan_
 	check "$cc: -c with -MD and -o" atommon-cc -MD -MF dep.d -c main.c -o m.o
 	check "$cc: the dependency file is there" grep -q main.c dep.d
-	check "$cc: links objects" atommon-cc m.o add.o -o prog2
+	check "$cc: links objects, warnings being errors" atommon-cc -Wall -Werror -pedantic m.o add.o -o prog2
 	same "$cc: and they run" 5 "$(output ./prog2)"
 	check "$cc: links with -flto" atommon-cc -flto -O2 add.c main.c -o prog_lto
 	same "$cc: which runs" 5 "$(output ./prog_lto)"
