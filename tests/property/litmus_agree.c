@@ -124,8 +124,10 @@ static bool one(uint64_t seed, unsigned steps)
 			options.engine = AM_LIT_SMT;
 			options.encoding = AM_ENCODE_DIRECT;
 			options.budget = 0;
+			/* its races are compared in the tests of its own room */
+			options.properties &= ~(1u << AM_LIT_PROP_RACE);
 			am_lit_ask(lit, &options, &direct);
-			fine = !direct.internal_error && agree(&twin, &direct, why, sizeof(why));
+			fine = !direct.internal_error && agree(&direct, &twin, why, sizeof(why));
 			if (!fine)
 				snprintf(why, sizeof(why), "direct encoding: %s",
 					 direct.internal_error ? direct.internal_error : "differs");
