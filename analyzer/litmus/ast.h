@@ -245,7 +245,7 @@ static inline int64_t am_lit_extend(uint64_t value, struct am_lit_type type)
 {
 	const unsigned bits = am_lit_width(type);
 
-	if (bits >= 64)
+	if (bits >= 64 || !bits) /* no width: not a number of the program */
 		return (int64_t)value;
 	value &= am_lit_mask(bits);
 	if (!type.is_unsigned && (value >> (bits - 1)) & 1)
