@@ -6,9 +6,9 @@
 plain=$TOP/tests/prog/plain
 
 reports() { # reports GLOB PROGRAM ARGS...: how many violations are told
-	local glob=$1
-	shift
-	preload ATOMMON_ATOMIC="$glob" ATOMMON_LOG=log ./"$@" >out 2>&1
+	local glob=$1 program=$2
+	shift 2
+	preload ATOMMON_ATOMIC="$glob" ATOMMON_LOG=log "./$program" "$@" >out 2>&1
 	grep -c 'atomicity violation' log 2>/dev/null
 	rm -f log
 }

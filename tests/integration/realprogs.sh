@@ -4,7 +4,7 @@
 # installed are left out. The full loads and the timings: make bench.
 . "$(dirname "$0")/../lib.sh"
 
-REALPROGS_MB=5 REALPROGS_RUNS=1 "$TOP/tests/bench/realprogs.sh" "$B" >table 2>notes
+REALPROGS_MB=2 REALPROGS_RUNS=1 "$TOP/tests/bench/realprogs.sh" "$B" >table 2>notes
 while read -r program result events _; do
 	[ "$program" = program ] && continue
 	if [ "$result" = same ] && [ "$events" -gt 0 ]; then
