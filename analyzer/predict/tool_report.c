@@ -1,0 +1,257 @@
+/* What atommon-predict tells: predictions, what was proved and what not, statistics. */
+/* SPDX-License-Identifier: MIT */
+#include "tool.h"
+
+#include "schedule.h"
+
+#include "analyzer/report/offline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void write_out(void *ctx, const char *bytes, size_t n)
+{
+	fwrite(bytes, 1, n, ((struct am_predict_tool *)ctx)->out);
+}
+
+static void complain(void *ctx, const char *message)
+{
+	(void)ctx;
+	fprintf(stderr, "atommon-predict: %s\n", message);
+}
+
+static bool read_suppressions(struct am_predict_tool *j, struct am_suppressions *s)
+{
+	const time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	const uint32_t today = (uint32_t)((tm.tm_year + 1900) * 10000 + (tm.tm_mon + 1) * 100 + tm.tm_mday);
+	for (unsigned i = 0; i < j->n_suppressions; i++) {
+		FILE *f = fopen(j->suppressions[i], "r");
+		VEC(char) text = {0};
+		int c;
+		if (!f) {
+			fprintf(stderr, "atommon-predict: cannot read '%s': %s\n", j->suppressions[i],
+				strerror(errno));
+			return false;
+		}
+		while ((c = getc(f)) != EOF)
+			*vec_push(&text) = (char)c;
+		fclose(f);
+		am_suppressions_parse(s, j->suppressions[i], text.at ? text.at : "", text.n, today,
+				      complain, NULL);
+		free(text.at);
+	}
+	return true;
+}
+
+static void write_schedule(struct am_predict_tool *j, const struct am_region_result *r, const char *id)
+{
+	const struct am_run_region *a = &j->loaded.run.region.at[r->region];
+	const struct am_schedule_head head = {j->path, id, am_loaded_string(&j->loaded, a->name),
+					      am_predict_model_name(r->model)};
+	char path[4096];
+
+	if (!j->witness_dir)
+		return;
+	if (mkdir(j->witness_dir, 0777) != 0 && errno != EEXIST) {
+		fprintf(stderr, "atommon-predict: cannot make '%s': %s\n", j->witness_dir, strerror(errno));
+		return;
+	}
+	snprintf(path, sizeof path, "%s/%s.schedule", j->witness_dir, id);
+	FILE *out = fopen(path, "w");
+	bool ok = out && am_schedule_write(&j->loaded.run, r, &head, am_loaded_site, &j->loaded, out);
+	ok = out && fclose(out) == 0 && ok;
+	if (!ok)
+		fprintf(stderr, "atommon-predict: cannot write '%s': %s\n", path, strerror(errno));
+}
+
+/* A step of the witness, with the value it has there and not the recorded one. */
+static struct am_event witness_event(const struct am_run *run, const struct am_region_result *r, uint32_t i)
+{
+	struct am_event e = *am_run_raw(run, r->witness[i]);
+
+	if (e.kind != AM_READ && e.kind != AM_WRITE && e.kind != AM_UPDATE)
+		return e;
+	e.flags &= (uint8_t)~AM_HAS_VALUE;
+	e.value = r->value[i];
+	if (r->is_known[i])
+		e.flags |= AM_HAS_VALUE;
+	return e;
+}
+
+static void correct(struct am_access *x, const struct am_event *steps, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (steps[i].index == x->index && steps[i].kind == x->kind) {
+			x->value = steps[i].value;
+			x->flags = steps[i].flags;
+			return;
+		}
+}
+
+static void report(struct am_predict_tool *j, struct am_reporter *reporter, const struct am_region_result *r)
+{
+	const struct am_run *run = &j->loaded.run;
+	const struct am_violation *told = NULL;
+	static struct am_cycle cycle;
+	char moved[1024];
+
+	if (!am_vpath_find(run, r->region, r->witness, r->witness_n, &cycle))
+		return;
+	am_schedule_moved(run, r, &cycle, moved, sizeof moved);
+	const struct am_event **events = am_xalloc(r->witness_n, sizeof *events);
+	struct am_event *steps = am_xalloc(r->witness_n, sizeof *steps);
+	for (uint32_t i = 0; i < r->witness_n; i++) {
+		steps[i] = witness_event(run, r, i);
+		events[i] = &steps[i];
+	}
+	for (uint32_t i = 0; i < cycle.n_edges; i++) {
+		correct(&cycle.edge[i].from, steps, r->witness_n);
+		correct(&cycle.edge[i].to, steps, r->witness_n);
+	}
+	const struct am_witness witness = {
+		.event = events,
+		.n_events = r->witness_n,
+		.moved = moved,
+		.model = am_predict_model_name(r->model),
+		.status = r->model == AM_PREDICT_SYNC ? AM_POTENTIAL : AM_PREDICTED};
+	if (am_reporter_cycle(reporter, &cycle, &witness, &told))
+		j->reported++;
+	if (told)
+		write_schedule(j, r, told->id);
+	free(events);
+	free(steps);
+}
+
+bool am_tool_report(struct am_predict_tool *j)
+{
+	struct am_suppressions *suppressions = am_suppressions_new(&j->loaded.mem);
+	char next[4200];
+
+	snprintf(next, sizeof next, "atommon-predict --witness-dir schedules %s", j->path);
+	if (!suppressions || !read_suppressions(j, suppressions))
+		return false;
+	const struct am_reporter_config config = {
+		.tables = &j->loaded.tables,
+		.symbolizer = am_offline_symbolizer(j->loaded.symbols),
+		.suppressions = suppressions,
+		.format = j->format,
+		.style = {.colour = j->out == stdout && isatty(1) && !getenv("NO_COLOR")},
+		.out = {write_out, j},
+		.max_reports = UINT32_MAX,
+		.status = AM_PREDICTED,
+		.model = am_predict_model_name(j->options.model),
+		.next = j->witness_dir ? "" : next};
+	struct am_reporter *reporter = am_reporter_new(&config, &j->loaded.mem);
+	if (!reporter)
+		return false;
+	for (uint32_t i = 0; i < j->loaded.events.n; i++)
+		am_reporter_event(reporter, &j->loaded.events.at[i]);
+	for (uint32_t i = 0; i < j->loaded.run.region.n; i++)
+		if (j->results[i].outcome == AM_OUT_PREDICTED)
+			report(j, reporter, &j->results[i]);
+	am_reporter_finish(reporter);
+	am_reporter_free(reporter);
+	am_suppressions_free(suppressions);
+	return true;
+}
+
+/* ---- what was not predicted ---------------------------------------------------------------------------- */
+
+static void name_region(struct am_predict_tool *j, FILE *out, const struct am_region_result *r, const char *why)
+{
+	const struct am_run_region *a = &j->loaded.run.region.at[r->region];
+	const char *name = am_loaded_string(&j->loaded, a->name), *site = am_loaded_site(&j->loaded, a->site);
+
+	fprintf(out, "  %s%s%s%s: %s\n", *name ? name : "region", *site ? " (" : "", site, *site ? ")" : "",
+		why);
+}
+
+/* Each undecided question once, with how many regions it stands for. */
+static void tell_undecided(struct am_predict_tool *j, FILE *out)
+{
+	const struct am_run *run = &j->loaded.run;
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < run->region.n; i++) {
+		const struct am_region_result *r = &j->results[i];
+		if (r->outcome != AM_OUT_UNDECIDED ||
+		    !strcmp(r->reason, "like other instances of the same region"))
+			continue;
+		if (told++ == 20)
+			fprintf(out, "  ...\n");
+		if (told > 20)
+			break;
+		name_region(j, out, r, r->reason);
+	}
+}
+
+void am_tool_summarise(struct am_predict_tool *j, FILE *out)
+{
+	const struct am_run *run = &j->loaded.run;
+	const uint64_t undecided = j->count[AM_OUT_UNDECIDED] + run->regions_lost;
+
+	fprintf(out, "atommon-predict: %u regions: %lu predicted to break%s, %lu proved, %lu undecided",
+		run->region.n, j->count[AM_OUT_PREDICTED],
+		j->options.model == AM_PREDICT_SYNC ? " (potential: data was ignored)" : "",
+		j->count[AM_OUT_PROVED], undecided);
+	if (j->count[AM_OUT_SAME])
+		fprintf(out, ", %lu more instances of the predicted ones", j->count[AM_OUT_SAME]);
+	if (j->count[AM_OUT_OBSERVED])
+		fprintf(out, ", %lu broken in the recorded run already (see atommon-check)",
+			j->count[AM_OUT_OBSERVED]);
+	if (j->count[AM_OUT_SKIPPED])
+		fprintf(out, ", %lu not asked for", j->count[AM_OUT_SKIPPED]);
+	fprintf(out, "; model %s\n", am_predict_model_name(j->options.model));
+	if (j->count[AM_OUT_UNDECIDED]) {
+		fprintf(out, "undecided:\n");
+		tell_undecided(j, out);
+	}
+	if (run->regions_lost)
+		fprintf(out,
+			"undecided: %lu regions behind a hole of %lu lost events; record with "
+			"ATOMMON_OVERFLOW=block\n",
+			run->regions_lost, run->lost);
+	if (!run->region.n && !run->regions_lost)
+		fprintf(out, "no region in this trace: mark some with atommon.h, or choose with --atomic "
+			     "sections or --atomic fn:GLOB\n");
+	for (uint32_t i = 0; j->all && i < run->region.n; i++)
+		if (j->results[i].outcome == AM_OUT_PROVED)
+			name_region(j, out, &j->results[i], am_how_name((enum am_how)j->results[i].how));
+}
+
+void am_tool_stats(struct am_predict_tool *j, FILE *out, double seconds)
+{
+	struct am_predict_counts c;
+	uint64_t steps = 0, rounds = 0, interleavings = 0, segments = 0, events = 0;
+
+	am_predict_triplets(j->predict, 20000000, j->three, &c);
+	for (uint32_t i = 0; i < j->loaded.run.region.n; i++) {
+		const struct am_region_result *r = &j->results[i];
+		steps += r->steps;
+		rounds += r->rounds;
+		interleavings += r->interleavings;
+		segments += r->segment_events != 0;
+		events += r->segment_events;
+	}
+	fprintf(out, "  events %lu, threads %lu, locations %lu, shared %lu\n", c.events, c.threads, c.cells,
+		c.shared_cells);
+	fprintf(out, "  three-access candidates %lu, after must-happen-before %lu, after nested locks %lu\n",
+		c.candidates, c.after_order, c.after_locks);
+	if (j->three)
+		fprintf(out, "  of these feasible %lu, infeasible %lu, undecided %lu; solver's events %lu\n",
+			c.feasible, c.infeasible, c.undecided, c.program_events);
+	fprintf(out, "  proved: no shared accesses %lu, must-happen-before %lu, locks %lu, static check %lu, "
+		     "search %lu, solver %lu\n",
+		j->how[AM_HOW_EMPTY], j->how[AM_HOW_ORDER], j->how[AM_HOW_LOCKS], j->how[AM_HOW_STATIC],
+		j->how[AM_HOW_SEARCH], j->how[AM_HOW_SOLVER]);
+	fprintf(out, "  segments %lu, events in each %.1f; steps %lu, interleavings %lu, solver rounds %lu\n",
+		segments, segments ? (double)events / (double)segments : 0, steps, interleavings, rounds);
+	fprintf(out, "  time %.2f s\n", seconds);
+}
