@@ -13,7 +13,7 @@ struct am_engine_options am_engine_defaults(void)
 		.model = AM_MODEL_SC,
 		.encoding = AM_ENCODE_LAZY,
 		.eager_writes = 32,
-		.budget = { .rounds = 20000, .units = 20000000 },
+		.budget = { .rounds = 5000, .units = 2000000 },
 	};
 }
 

@@ -49,7 +49,7 @@ struct am_query {
 
 struct am_budget {
 	uint64_t rounds; /* refinement rounds per query */
-	uint64_t units;	 /* solver resource units per round, 0 no limit */
+	uint64_t units;	 /* solver resource units per query, 0 no limit */
 	uint64_t ms;	 /* wall clock per query, 0 no limit: results may then not repeat */
 };
 

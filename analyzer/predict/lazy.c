@@ -243,14 +243,26 @@ static void take_witness(struct am_lazy *z, const struct am_goal *goal, struct a
 	answer->mark_count = goal->mark_count;
 }
 
+/* Resource units that the solver has used so far: counted work, so results repeat. */
+static uint64_t units_used(struct am_lazy *z)
+{
+	struct am_smt_stats s;
+	am_smt_get_stats(z->smt, &s);
+	return s.units;
+}
+
 static void refine(struct am_lazy *z, struct am_goal *goal, struct am_answer *answer)
 {
 	const struct am_budget *b = &z->options.budget;
-	const uint64_t start = now_ms();
+	const uint64_t start = now_ms(), before = b->units ? units_used(z) : 0;
 	answer->verdict = AM_UNDECIDED;
 	for (;; answer->rounds++) {
 		if (b->rounds && answer->rounds >= b->rounds) {
 			answer->reason = "budget of refinement rounds used up";
+			return;
+		}
+		if (b->units && answer->rounds % 8 == 7 && units_used(z) - before > b->units) {
+			answer->reason = "solver budget used up";
 			return;
 		}
 		if (b->ms && now_ms() - start > b->ms) {
