@@ -402,7 +402,7 @@ static inline int random_main(int argc, char **argv)
 	env = getenv("ATOMMON_TEST_COUNT");
 	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10)
 			       : env	? strtoull(env, NULL, 10)
-					: 400;
+					: 250;
 	const bool direct = !getenv("ATOMMON_TEST_NO_DIRECT");
 	uint64_t bad = 0;
 	for (uint64_t i = 0; i < count && bad < 3; i++)
