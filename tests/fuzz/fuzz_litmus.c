@@ -1,6 +1,7 @@
 /*
  * Litmus files from anywhere: the parser, the translations and a short exploration must neither crash
  * nor run away.
+ * fuzz-corpus: tests/litmus
  * fuzz-sources: analyzer/litmus/lex.c analyzer/litmus/parse*.c analyzer/litmus/code.c analyzer/litmus/vm*.c analyzer/litmus/history.c analyzer/litmus/stateset.c analyzer/litmus/explore.c analyzer/litmus/relaxed.c analyzer/litmus/to_ctp*.c analyzer/predict/ctp*.c
  */
 /* SPDX-License-Identifier: MIT */
