@@ -1,9 +1,10 @@
 /* Wang et al., Fig. 6: T1 runs a region {x := 0; a := x + 1}, then if (a = 1) x := 2; then T2
- * x := 3; b := x. The order is forced: T2 starts after T1. */
+ * x := 3; b := x. The order is forced: T2 goes on after T1. */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 
 #include "atommon.h"
+#include "turn.h"
 
 int x, b;
 
@@ -18,11 +19,13 @@ static void *first(void *arg)
 	}
 	if (a == 1)
 		x = 2;
+	turn_give();
 	return arg;
 }
 
 static void *second(void *arg)
 {
+	turn_take();
 	x = 3;
 	b = x;
 	return arg;
@@ -30,11 +33,12 @@ static void *second(void *arg)
 
 int main(void)
 {
-	pthread_t t;
+	pthread_t t1, t2;
 
-	pthread_create(&t, 0, first, 0);
-	pthread_join(t, 0);
-	pthread_create(&t, 0, second, 0);
-	pthread_join(t, 0);
+	turn_init();
+	pthread_create(&t1, 0, first, 0);
+	pthread_create(&t2, 0, second, 0);
+	pthread_join(t1, 0);
+	pthread_join(t2, 0);
 	return 0;
 }
