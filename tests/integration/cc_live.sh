@@ -52,5 +52,14 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	ATOMMON_CC=$cc suite "$cc" -O2
 done
+# Beside other allocators, in both orders.
+for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+	path=$(ldconfig -p | sed -nE "s/.*$allocator .*=> //p" | head -1)
+	[ -n "$path" ] || continue
+	for preloads in "$LIB $path" "$path $LIB"; do
+		same "the same result beside $allocator" 3353600 \
+			"$(ATOMMON_ATOMIC='fn:region_*' LD_PRELOAD="$preloads" ./quiet handover 2>&1)"
+	done
+done
 command -v clang-14 >/dev/null && suite symbolic --symbolic -O1
 finish

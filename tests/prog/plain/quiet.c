@@ -4,6 +4,7 @@
  * order is forced by semaphores. usage: quiet bytes|heap|handover|stack|private|overlap
  */
 /* SPDX-License-Identifier: MIT */
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -38,13 +39,14 @@ NOINLINE static void region_bytes(void)
 /* A block that is freed and allocated again by the other thread, and again by this one. */
 NOINLINE static void use_block(void)
 {
-	char *p = malloc(BLOCK);
+	char *block = malloc(BLOCK);
+	volatile char *p = block; /* no compiler may leave these accesses out */
 
-	if (!p)
+	if (!block)
 		exit(1);
 	for (int i = 0; i < 64; i++)
 		p[i * 100] = (char)i;
-	free(p);
+	free(block);
 }
 
 NOINLINE static void region_heap(void)
@@ -185,6 +187,7 @@ int main(int argc, char **argv)
 	int mine = 0;
 	pthread_t t;
 
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024); /* a freed block's place is the next one's */
 	sem_init(&go, 0, 0);
 	sem_init(&done, 0, 0);
 	shared = &mine;
