@@ -11,9 +11,6 @@
 /* Bits of own[] and taint[] per cell. */
 enum { READ = 1, WRITE = 2 };
 
-/* In last_write[]: no recorded event wrote this value. */
-#define UNKNOWN (AM_NONE - 1)
-
 void am_machine_set(struct am_machine *m, uint32_t *at, uint32_t value)
 {
 	if (*at == value)
@@ -89,6 +86,14 @@ static void give_tokens(struct am_machine *m, uint32_t cond, bool to_all)
 
 /* ---- enabledness ------------------------------------------------------------------------------ */
 
+static bool couple_is_kept(const struct am_machine *m, const struct am_run_event *r)
+{
+	for (uint32_t i = 0; i < r->cells; i++)
+		if (m->last_write[r->cell + i] != m->run->writer.at[r->couple + i])
+			return false;
+	return true;
+}
+
 static bool lock_is_free(const struct am_machine *m, uint32_t lock, bool shared)
 {
 	return !m->owner[lock] && (shared || !m->readers[lock]);
@@ -113,6 +118,9 @@ bool am_machine_enabled(const struct am_machine *m, uint32_t event)
 		if (m->pos[peer->thread] < peer->eid)
 			return false;
 	}
+	/* an update that reads something else may write something else, or nothing */
+	if (r->reads && r->writes && !m->ignores_data && !couple_is_kept(m, r))
+		return false;
 	switch (raw->kind) {
 	case AM_ACQUIRE:
 		return lock_is_free(m, r->object, raw->mode == AM_SHARED);
@@ -202,14 +210,6 @@ static void synchronise(struct am_machine *m, const struct am_run_event *r, cons
 	}
 }
 
-static bool couple_is_kept(const struct am_machine *m, const struct am_run_event *r)
-{
-	for (uint32_t i = 0; i < r->cells; i++)
-		if (m->last_write[r->cell + i] != m->run->writer.at[r->couple + i])
-			return false;
-	return true;
-}
-
 static bool meets(const uint32_t *bits, const struct am_run_event *r, uint32_t also_own,
 		  const uint32_t *own)
 {
@@ -252,14 +252,13 @@ void am_machine_step(struct am_machine *m, uint32_t event)
 	am_machine_notify(m, event);
 	synchronise(m, r, am_run_raw(m->run, event));
 	set(m, &m->pos[r->thread], r->eid);
-	const bool breaks = r->reads && !m->ignores_data && !couple_is_kept(m, r);
-	if (breaks)
+	if (r->reads && !m->ignores_data && !couple_is_kept(m, r))
 		set(m, &m->cut[r->thread], 1);
 	if (m->region)
 		follow(m, event, r);
-	if (r->writes) /* an update that broke its couple wrote who knows what */
+	if (r->writes)
 		for (uint32_t c = r->cell; c < r->cell + r->cells; c++)
-			set(m, &m->last_write[c], breaks ? UNKNOWN : event);
+			set(m, &m->last_write[c], event);
 }
 
 /* ---- dependence -------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * The step machine: executes the recorded events of a segment in another order, one at a time, with
  * undo. It knows the meaning of every synchronisation event and of read-couples: a thread may break
  * a couple (read from another write than recorded) and is cut off after it, because what it would
- * do next is not known (almost view-preserving interleavings, Sinha et al. §II.C). It also follows
+ * do next is not known (almost view-preserving interleavings, Sinha et al. §II.C). An update (atomic
+ * read-modify-write) may not break its couple: what it would write is not known. It also follows
  * the violation path of one region (§II.D) and says when it closes.
  *
  * POSIX choices: a signal wakes one of the threads waiting at that moment, which one is left open

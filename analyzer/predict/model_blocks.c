@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 /* The value of byte `address` that an access with a known value read or wrote. */
-static bool byte_of(const struct am_event *raw, uint64_t address, uint8_t *byte)
+static bool byte_of(const struct am_build *b, const struct am_event *raw, uint64_t address, uint8_t *byte)
 {
 	if (!(raw->flags & AM_HAS_VALUE) || raw->size > 8 || address < raw->object ||
 	    address - raw->object >= raw->size)
 		return false;
-	const uint64_t value = raw->kind == AM_UPDATE ? raw->aux : raw->value;
+	uint64_t value = raw->value;
+	if (raw->kind == AM_UPDATE && !am_build_written(b, raw, &value))
+		return false;
 	*byte = (uint8_t)(value >> 8 * (address - raw->object));
 	return true;
 }
@@ -30,7 +32,7 @@ static bool byte_before(const struct am_build *b, uint32_t cell, uint64_t addres
 		const uint32_t w = am_run_at(b->run, t, b->index->entry[e->last_write].eid);
 		last = last == AM_NONE || w > last ? w : last;
 	}
-	return last != AM_NONE && byte_of(am_run_raw(b->run, last), address, byte);
+	return last != AM_NONE && byte_of(b, am_run_raw(b->run, last), address, byte);
 }
 
 /* First access in recorded order to each byte tells, or does not tell, what was there before. */
@@ -57,7 +59,7 @@ static void find_initial(struct am_build *b)
 				struct am_event as_read = *raw;
 				uint8_t byte = 0;
 				as_read.kind = AM_READ;
-				if (r->reads ? byte_of(&as_read, a, &byte)
+				if (r->reads ? byte_of(b, &as_read, a, &byte)
 					     : byte_before(b, c, a, &byte))
 					am_ctp_init(b->ctp, block->object, (uint32_t)(a - block->base), 1,
 						    byte);

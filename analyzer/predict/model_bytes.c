@@ -51,6 +51,47 @@ static void add_private(struct am_build *b, uint32_t e)
 	first->value = raw->value;
 }
 
+/*
+ * An atomic update: `value` is what it read, `aux` the expression of what it wrote, which the events
+ * after it define. A branch that follows at once on what was read (a compare-and-exchange that
+ * succeeded) becomes a condition of the step itself: where it does not hold, nothing was written.
+ */
+static void add_update(struct am_build *b, uint32_t e, uint32_t object, uint32_t offset)
+{
+	const struct am_run_event *r = &b->run->event.at[e];
+	const struct am_event *raw = am_run_raw(b->run, e);
+	const unsigned width = 8 * raw->size;
+	const uint32_t x = am_ctp_update(b->ctp, b->thread[r->thread], object, offset, raw->size);
+	const uint32_t leaf = am_ctp_at(b->ctp, x)->read;
+	uint64_t written = raw->value;
+	bool is_told = am_build_written(b, raw, &written);
+	uint32_t cond = 0;
+
+	am_build_note(b, e, x);
+	if (raw->expr)
+		am_build_set_node(b, r->thread, raw->expr, leaf);
+	if (b->kind != AM_PREDICT_CTP || !is_told) {
+		am_ctp_at(b->ctp, x)->cond = am_build_equals(b, leaf, width, raw->value);
+		am_ctp_at(b->ctp, x)->value = am_ctp_const(b->ctp, width, written);
+		return;
+	}
+	for (uint32_t eid = r->eid + 1; eid <= b->run->thread[r->thread].n; eid++) {
+		const struct am_event *next = am_run_raw(b->run, am_run_at(b->run, r->thread, eid));
+		if (next->kind == AM_EXPR) {
+			am_build_define(b, next, r->thread);
+			continue;
+		}
+		if (next->kind == AM_BRANCH && next->expr) {
+			const uint32_t holds = am_ctp_bool(b->ctp, am_build_node(b, r->thread, next->expr));
+			cond = next->value ? holds : am_ctp_not(b->ctp, holds);
+		}
+		break;
+	}
+	am_ctp_at(b->ctp, x)->cond = cond;
+	am_ctp_at(b->ctp, x)->value =
+		am_build_resize(b, am_build_node(b, r->thread, (uint32_t)raw->aux), width);
+}
+
 static void add_read(struct am_build *b, uint32_t e, const struct am_build_block *block)
 {
 	const struct am_run_event *r = &b->run->event.at[e];
@@ -60,14 +101,7 @@ static void add_read(struct am_build *b, uint32_t e, const struct am_build_block
 	uint32_t x;
 
 	if (raw->kind == AM_UPDATE) {
-		/* the new value is known only for the old one recorded: keep that */
-		x = am_ctp_update(b->ctp, t, block->object, offset, raw->size);
-		const uint32_t leaf = am_ctp_at(b->ctp, x)->read;
-		am_ctp_at(b->ctp, x)->cond = am_build_equals(b, leaf, 8 * raw->size, raw->value);
-		am_ctp_at(b->ctp, x)->value = am_ctp_const(b->ctp, 8 * raw->size, raw->aux);
-		if (raw->expr)
-			am_build_set_node(b, r->thread, raw->expr, leaf);
-		am_build_note(b, e, x);
+		add_update(b, e, block->object, offset);
 		return;
 	}
 	x = am_ctp_read(b->ctp, t, block->object, offset, raw->size);

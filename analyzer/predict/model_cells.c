@@ -59,7 +59,7 @@ static uint32_t add_piece(struct am_build *b, uint32_t e, uint32_t first, uint32
 	struct am_build_class *c = class_of(b, first);
 	const struct am_run_event *r = &b->run->event.at[e];
 	const uint32_t t = b->thread[r->thread], size = n * c->bytes;
-	uint64_t seen[8] = {0}, own[8], other[8];
+	uint64_t seen[8] = {0}, own[8];
 	char name[32];
 	uint32_t x;
 
@@ -73,18 +73,16 @@ static uint32_t add_piece(struct am_build *b, uint32_t e, uint32_t first, uint32
 		const bool is_within = w != AM_NONE && am_segment_has(b->segment, &b->run->event.at[w]);
 		seen[i] = is_within ? b->data->number[w - b->low] : 0;
 		own[i] = b->data->number[e - b->low];
-		other[i] = own[i] + 1;
 	}
 	*expected = pattern(c, seen, n);
 	const uint32_t offset = am_ctp_const(b->ctp, 64, (uint64_t)(first - c->first) * c->bytes);
 	const uint32_t value = am_ctp_const(b->ctp, 8 * size, pattern(c, own, n));
 	if (r->writes && r->reads && b->kind == AM_PREDICT_AVP) {
-		/* what a broken update writes is nobody's number */
+		/* what a broken update would write, if anything, is not known: it does not happen */
 		x = am_ctp_update(b->ctp, t, c->object, offset, size);
-		const uint32_t kept = am_build_equals(b, am_ctp_at(b->ctp, x)->read, 8 * size, *expected);
-		am_ctp_at(b->ctp, x)->value =
-			am_ctp_op(b->ctp, AM_OP_ITE, 8 * size, kept, value,
-				  am_ctp_const(b->ctp, 8 * size, pattern(c, other, n)));
+		am_ctp_at(b->ctp, x)->cond =
+			am_build_equals(b, am_ctp_at(b->ctp, x)->read, 8 * size, *expected);
+		am_ctp_at(b->ctp, x)->value = value;
 	} else if (r->writes) {
 		x = am_ctp_write(b->ctp, t, c->object, offset, size, value);
 	} else {
@@ -103,12 +101,11 @@ void am_build_cells(struct am_build *b, uint32_t e)
 	VEC(uint64_t) expected = {0};
 
 	if (r->writes) {
-		b->data->number[e - b->low] = c->numbers + 1;
-		c->numbers += 2; /* one more for an update that breaks */
+		b->data->number[e - b->low] = ++c->numbers;
 	}
 	for (uint32_t i = 0; i < r->cells; i += piece)
 		add_piece(b, e, r->cell + i, piece, vec_push(&expected));
-	for (uint32_t i = 0; b->kind == AM_PREDICT_AVP && r->reads && i < expected.n; i++) {
+	for (uint32_t i = 0; b->kind == AM_PREDICT_AVP && r->reads && !r->writes && i < expected.n; i++) {
 		const uint32_t leaf = am_ctp_at(b->ctp, first + i)->read;
 		am_build_assume(b, b->thread[r->thread], am_build_equals(b, leaf, 8 * piece * c->bytes, expected.at[i]));
 	}

@@ -102,3 +102,17 @@ uint32_t am_build_resize(struct am_build *b, uint32_t node, unsigned width)
 		return node;
 	return am_ctp_op(b->ctp, have < width ? AM_OP_ZEXT : AM_OP_TRUNC, width, node, 0, 0);
 }
+
+bool am_build_written(const struct am_build *b, const struct am_event *update, uint64_t *value)
+{
+	for (uint32_t t = 0; t < b->run->n_threads; t++) {
+		const struct am_run_thread *thread = &b->run->thread[t];
+		if (thread->id != update->thread)
+			continue;
+		if (!update->expr || !update->aux || update->aux >= thread->node.n)
+			return false;
+		*value = thread->node.at[update->aux].value;
+		return true;
+	}
+	return false;
+}

@@ -90,6 +90,8 @@ uint32_t am_build_node(struct am_build *b, uint32_t thread, uint32_t id);
 void am_build_set_node(struct am_build *b, uint32_t thread, uint32_t id, uint32_t node);
 unsigned am_build_width(const struct am_build *b, uint32_t node);
 void am_build_define(struct am_build *b, const struct am_event *raw, uint32_t thread);
+/* What an update wrote in the recorded run; false if the trace does not tell. */
+bool am_build_written(const struct am_build *b, const struct am_event *update, uint64_t *value);
 void am_build_settle(struct am_build *b, uint32_t thread, uint32_t node);
 uint32_t am_build_resize(struct am_build *b, uint32_t node, unsigned width);
 

@@ -120,7 +120,8 @@ static void add_backtrack(struct dpor *d, uint32_t i, uint32_t depth, uint32_t p
 
 /* Find the races of event e of thread p against the first `depth` frames; `before` is the clock of
  * what p did before e. A dependent event that e follows through another one is no race. */
-static void find_races(struct dpor *d, uint32_t e, uint32_t p, uint32_t depth, const uint32_t *before)
+static void find_races(struct dpor *d, uint32_t e, uint32_t p, uint32_t depth, const uint32_t *before,
+		       bool is_stuck)
 {
 	uint32_t full[MAX_THREADS], seen[MAX_THREADS];
 
@@ -138,7 +139,8 @@ static void find_races(struct dpor *d, uint32_t e, uint32_t p, uint32_t depth, c
 		if (!co_enabled(d, f->event, e))
 			continue; /* the race is with the acquire before this release */
 		add_backtrack(d, i, depth, p, full);
-		merge_clock(seen, clock_of(d, i), d->n);
+		if (!is_stuck) /* what blocks e may lie behind what merely follows from it */
+			merge_clock(seen, clock_of(d, i), d->n);
 	}
 }
 
@@ -202,7 +204,7 @@ static void races_of_stuck(struct dpor *d)
 		if (e == AM_NONE)
 			continue;
 		clock_of_thread(d, p, depth, before);
-		find_races(d, e, p, depth, before);
+		find_races(d, e, p, depth, before, true);
 	}
 }
 
@@ -297,7 +299,7 @@ static void explore(struct dpor *d)
 		uint32_t before[MAX_THREADS];
 		f->event = am_machine_next(d->m, d->thread[f->thread]);
 		clock_of_thread(d, f->thread, top, before);
-		find_races(d, f->event, f->thread, top, before);
+		find_races(d, f->event, f->thread, top, before, false);
 		const uint64_t sleep = sleep_after(d, f);
 		am_machine_step(d->m, f->event);
 		set_clock(d, top, before);

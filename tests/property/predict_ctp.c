@@ -47,9 +47,20 @@ static uint32_t emit_const(struct writer *w, uint64_t value)
 static void emit_op(struct gen_rng *g, struct writer *w, uint32_t var)
 {
 	const uint64_t address = 0x1000 + 8 * var;
-	const uint32_t what = gen_next(g, 8);
+	const uint32_t what = gen_next(g, 9);
 
-	if (what < 3) {
+	if (what == 8) { /* fetch and add, or a compare-and-exchange that a branch follows */
+		const uint32_t c = emit_const(w, 1 + gen_next(g, 2));
+		struct am_event *e = emit(w, AM_UPDATE, address);
+		e->size = 4;
+		e->expr = w->last_read = ++w->node;
+		e->aux = e->expr + 1;
+		emit_expr(w, AM_OP_ADD, 32, e->expr, c);
+		if (gen_next(g, 2)) {
+			const uint32_t same = emit_expr(w, AM_OP_EQ, 1, w->last_read, c);
+			emit(w, AM_BRANCH, 0)->expr = same;
+		}
+	} else if (what < 3) {
 		struct am_event *e = emit(w, AM_READ, address);
 		e->size = 4;
 		e->expr = w->last_read = ++w->node;
@@ -140,9 +151,19 @@ static bool is_enabled(const struct state *s, const struct am_event *e)
 	return e->kind != AM_ACQUIRE || !s->owner[(e->object - 0x2000) / 64];
 }
 
-static void follow(struct state *s, uint32_t t, uint32_t var, bool writes, bool inside)
+/* An update whose branch follows at once is one step with it: it happens only if the branch holds. */
+static bool is_refused(const struct state *s, uint32_t t, const struct am_event *e)
 {
-	const uint8_t bits = writes ? 2 : 1;
+	if (e->kind != AM_UPDATE || e[2].kind != AM_EXPR || e[3].kind != AM_BRANCH)
+		return false;
+	const uint64_t same = s->memory[(e->object - 0x1000) / 8] == operand(s, t, e[2].value >> 32);
+	return same != e[3].value;
+}
+
+static void follow(struct state *s, uint32_t t, uint32_t var, uint8_t kind, bool inside)
+{
+	const bool writes = kind != AM_READ;
+	const uint8_t bits = kind == AM_UPDATE ? 3 : writes ? 2 : 1;
 
 	if (inside) {
 		s->broken |= writes ? s->taint[var] != 0 : (s->taint[var] & 2) != 0;
@@ -163,15 +184,18 @@ static void do_visible(struct state *s, uint32_t t, struct am_event *e, bool rec
 		s->owner[lock] = e->kind == AM_ACQUIRE;
 		return;
 	}
-	if (e->kind == AM_READ)
-		s->node[t][e->expr % NODES] = s->memory[var];
-	else
+	const uint64_t old = s->memory[var];
+	if (e->kind != AM_WRITE)
+		s->node[t][e->expr % NODES] = old;
+	if (e->kind == AM_WRITE)
 		s->memory[var] = operand(s, t, e->expr) & UINT32_MAX;
+	else if (e->kind == AM_UPDATE) /* the sum is the next event */
+		s->memory[var] = (old + operand(s, t, e[1].value >> 32)) & UINT32_MAX;
 	if (records) {
-		e->value = s->memory[var];
+		e->value = e->kind == AM_WRITE ? s->memory[var] : old;
 		e->flags = AM_HAS_VALUE;
 	}
-	follow(s, t, var, e->kind == AM_WRITE, inside);
+	follow(s, t, var, e->kind, inside);
 }
 
 /* ---- enumeration ------------------------------------------------------------------------------------- */
@@ -197,7 +221,7 @@ static int enumerate(struct search *q, const struct state *s)
 		if (s->cut[t] || s->pos[t] >= q->thread[t].n)
 			continue;
 		struct am_event *e = &q->thread[t].event[s->pos[t]];
-		if (!is_enabled(s, e))
+		if (!is_enabled(s, e) || is_refused(s, t, e))
 			continue;
 		struct state next = *s;
 		const bool inside = t == q->home && next.pos[t] >= q->first && next.pos[t] <= q->last;
