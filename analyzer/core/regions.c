@@ -17,6 +17,7 @@ enum { FIRST = 4 };
 struct held {
 	uint64_t lock;
 	uint32_t count; /* a lock taken shared may be taken again */
+	bool is_parked; /* held while a thread was started: no section any more */
 };
 
 struct call {
@@ -28,6 +29,7 @@ struct thread {
 	struct held *held;
 	struct call *call;
 	uint32_t n_held, cap_held, n_calls, cap_calls;
+	uint32_t n_parked; /* of those held */
 	uint32_t section; /* name of the open section */
 	bool in_section;
 };
@@ -189,20 +191,43 @@ static void take(struct am_regions *r, struct thread *t, const struct am_event *
 		if (!h)
 			return;
 		t->held = h;
-		t->held[t->n_held++] = (struct held){lock, 1};
+		t->held[t->n_held++] = (struct held){lock, 1, false};
+		h = &t->held[t->n_held - 1];
 	}
-	section_begin(r, t, ev, lock);
+	if (!h->is_parked)
+		section_begin(r, t, ev, lock);
 }
 
-/* Drop one hold; true if no lock is held any more. */
+/* Drop one hold; true if no lock is held any more, save parked ones. */
 static bool drop(struct thread *t, uint64_t lock)
 {
 	struct held *h = held_find(t, lock);
 
 	if (!h || --h->count)
 		return false;
+	t->n_parked -= h->is_parked;
 	*h = t->held[--t->n_held];
-	return t->n_held == 0;
+	assert(t->n_parked <= t->n_held);
+	return t->n_held == t->n_parked;
+}
+
+/*
+ * A thread is started: what runs from here on runs beside it by design, so the section is no promise
+ * any more. Locks held over this are often held for good (a global interpreter lock, a gate at which
+ * the new thread waits), so they are no outer section of what comes later either.
+ */
+static void on_fork(struct am_regions *r, const struct am_event *ev)
+{
+	const uint64_t *place = am_map_find(&r->threads, (uint64_t)ev->thread + 1);
+	struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
+
+	pass(r, ev);
+	if (!t)
+		return;
+	section_end(r, t, ev);
+	for (uint32_t i = 0; i < t->n_held; i++)
+		t->held[i].is_parked = true;
+	t->n_parked = t->n_held;
 }
 
 static void on_lock(struct am_regions *r, struct thread *t, const struct am_event *ev)
@@ -267,7 +292,7 @@ static void end_all(struct am_regions *r, struct thread *t, const struct am_even
 	section_end(r, t, ev);
 	while (t->n_calls)
 		make(r, ev, AM_END, t->call[--t->n_calls].name);
-	t->n_held = 0;
+	t->n_held = t->n_parked = 0;
 }
 
 /* A hole, or the end of the thread: nothing of it is open any more. */
@@ -313,6 +338,12 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 			on_enter(r, t, ev);
 		else
 			on_leave(r, t, ev);
+		return;
+	case AM_FORK:
+		if (r->sections)
+			on_fork(r, ev);
+		else
+			pass(r, ev);
 		return;
 	case AM_LOST:
 	case AM_THREAD_END:

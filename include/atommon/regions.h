@@ -4,7 +4,8 @@
  * or makes begin and end events. Used live, by atommon-check and by the predictor. A comma list of
  *   marked     regions that the program marked itself pass on
  *   sections   the outermost critical sections of each thread: from the first lock taken to the last
- *              one released. A condition wait ends one, its return begins another
+ *              one released. A condition wait ends one, its return begins another. The start of a
+ *              thread ends one, too, and locks held over it count no more until released
  *   fn:GLOB    functions whose entry and exit are logged
  * Without `marked` the program's own begin and end events are dropped. All other events pass on
  * unchanged. A made event has the index, the site and the thread of the event that it was made from: a

@@ -79,6 +79,19 @@ Test(regions, wait_splits_a_section)
 	       "(1 acquire1 acquire1 wait1 )1 (1 wake1 release1 release1 )1");
 }
 
+/* A lock held over the start of a thread (an interpreter lock, a gate) is no outer section later. */
+Test(regions, started_thread_ends_a_section)
+{
+	expect("sections", "T1:acq(L1) T1:fork(T2) T1:acq(L2) T1:rel(L2) T1:acq(L3) T1:rel(L3) T1:rel(L1)",
+	       "(1 acquire1 fork1 )1 (1 acquire1 release1 )1 (1 acquire1 release1 )1 release1");
+	expect("sections", "T1:acq(L1) T1:fork(T2) T1:acq(L2) T1:rel(L1) T1:rel(L2) T1:acq(L1) T1:rel(L1)",
+	       "(1 acquire1 fork1 )1 (1 acquire1 release1 release1 )1 (1 acquire1 release1 )1");
+	expect("sections", "T1:acq(L1) T2:fork(T3) T1:acq(L2) T1:rel(L2) T1:rel(L1)",
+	       "(1 acquire1 fork2 acquire1 release1 release1 )1");
+	expect("sections", "T1:acqs(L1) T1:fork(T2) T1:acqs(L1) T1:rels(L1) T1:rels(L1) T1:acqs(L1) T1:rels(L1)",
+	       "(1 acquire1 fork1 )1 acquire1 release1 release1 (1 acquire1 release1 )1");
+}
+
 Test(regions, release_without_acquire_is_not_counted)
 {
 	expect("sections", "T1:rel(L1) T1:acq(L2) T1:rel(L1) T1:rel(L2)", "release1 (1 acquire1 release1 release1 )1");
