@@ -45,6 +45,11 @@ for p in bank cache queue refcount closeonce elevator raytracer tsp; do
 	silent "$p fixed, sections" ATOMMON_ATOMIC=sections "$PROG/$p" --fixed --threads 4
 	silent "$p fixed, sections at lock level" ATOMMON_ATOMIC=sections ATOMMON_CONFLICTS=locks "$PROG/$p" --fixed --threads 4
 done
-silent "sor" "$PROG/sor" --size 20
-silent "lufact" "$PROG/lufact" --size 16
+for p in "sor --size 20" "lufact --size 16"; do
+	# shellcheck disable=SC2086
+	set -- "$PROG/"$p
+	silent "${p%% *}" "$@"
+	silent "${p%% *} fixed, sections" ATOMMON_ATOMIC=sections "$@" --fixed --threads 4
+	silent "${p%% *} fixed, sections at lock level" ATOMMON_ATOMIC=sections ATOMMON_CONFLICTS=locks "$@" --fixed --threads 4
+done
 finish
