@@ -42,6 +42,8 @@ static inline void one(enum am_kind kind, const void *p, unsigned size, bool is_
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
+		if (am_likely(am_view_sleeps()))                                                   \
+			return;                                                                    \
 		if (reads)                                                                         \
 			one(AM_READ, p, bytes, is_volatile, AM_HERE);                              \
 		if (writes)                                                                        \
