@@ -50,7 +50,7 @@ atommon-litmus --matrix "$L/yang-4.litmus" >"$T/out"
 same "the matrix of the paper" "0X111111 X0111111 00011000 00001000 00000000 00111011 00111001 00111000" \
 	"$(sed -n '/^ *[1-8]  *[01X] /p' "$T/out" | awk '{ $1 = ""; gsub(/ /, ""); printf "%s%s", sep, $0; sep = " " }')"
 check "the interleaving of the paper" grep -q "one interleaving: 1 2 6 7 8 3 4 5" "$T/out"
-atommon-litmus --explain "$L/yang-4-illegal.litmus" >"$T/out"
+atommon-litmus --explain "$L/CoRW1.litmus" >"$T/out"
 check "an explanation names rules" grep -q "read-value" "$T/out"
 same "without program order it can happen" 1 "$(status atommon-litmus --without program-order "$L/SB.litmus")"
 same "unknown rule" 2 "$(status atommon-litmus --without gravity "$L/SB.litmus")"
