@@ -70,7 +70,8 @@ static void open_section(struct lane *l, uint64_t lock, const struct am_event *e
 	}
 	l->held[l->n_held++] = (struct am_section){.lock = lock, .acquired = e->index,
 						   .released = AM_OPEN, .acquire_site = e->site,
-						   .mode = e->kind == AM_ACQUIRE ? e->mode : 0};
+						   .mode = e->kind == AM_ACQUIRE ? e->mode : 0,
+						   .acquire_kind = e->kind};
 }
 
 static void close_section(struct lane *l, uint64_t lock, const struct am_event *e)
@@ -82,6 +83,7 @@ static void close_section(struct lane *l, uint64_t lock, const struct am_event *
 		*s = l->held[i];
 		s->released = e->index;
 		s->release_site = e->site;
+		s->release_kind = e->kind;
 		l->n_held--;
 		memmove(l->held + i, l->held + i + 1, (l->n_held - i) * sizeof *l->held);
 		return;

@@ -21,6 +21,7 @@ struct am_section {
 	uint64_t acquired, released; /* event indices; AM_OPEN */
 	uint32_t acquire_site, release_site;
 	uint8_t mode;
+	uint8_t acquire_kind, release_kind; /* acquire or wake, release or wait */
 };
 
 struct am_mem;

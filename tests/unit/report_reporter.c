@@ -250,6 +250,59 @@ static struct am_access lock_access(const struct world *w, uint64_t index, uint3
 				  .region = thread == 1 ? STR_WITHDRAW : 0, .kind = (uint8_t)kind};
 }
 
+/* T1 leaves by one lock and comes back by another, over T2. */
+static struct am_cycle two_locks(const struct world *w, uint64_t out, uint64_t in)
+{
+	struct am_cycle c = {.thread = 1, .region = STR_WITHDRAW, .begin_index = 1, .close_index = 9, .n_edges = 2};
+
+	c.edge[0] = (struct am_edge){lock_access(w, 2, 1, AM_ACQUIRE), lock_access(w, 4, 2, AM_WAKE), 0};
+	c.edge[1] = (struct am_edge){lock_access(w, 6, 2, AM_ACQUIRE), lock_access(w, 9, 1, AM_ACQUIRE), 0};
+	c.edge[0].to.region = c.edge[1].from.region = STR_DEPOSIT;
+	c.edge[0].from.object = c.edge[0].to.object = w->base + out;
+	c.edge[1].from.object = c.edge[1].to.object = w->base + in;
+	return c;
+}
+
+Test(reporter, a_region_that_is_not_two_phase_is_one_mistake)
+{
+	struct rig g = rig_new(0x400000);
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	struct am_cycle c = two_locks(&g.w, OFF_LOCK, OFF_LOCK + 0x100);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	c = two_locks(&g.w, OFF_LOCK + 0x200, OFF_LOCK + 0x100);
+	cr_expect_not(am_reporter_cycle(g.r, &c, NULL, NULL), "other locks, the same mistake");
+	c = two_locks(&g.w, OFF_LOCK, OFF_LOCK);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL), "one lock taken twice is another");
+	c = two_locks(&g.w, OFF_LOCK + 0x100, OFF_LOCK + 0x100);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL), "and that for each lock");
+	rig_free(&g);
+}
+
+Test(reporter, a_section_begun_by_a_wake_is_told_once)
+{
+	struct rig g = rig_new(0x400000);
+	const struct am_violation *v;
+	unsigned wakes = 0, waits = 0;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	const uint64_t mutex = g.w.base + OFF_LOCK, condition = 0x900000;
+	const struct am_event wake = {.index = 4, .thread = 2, .kind = AM_WAKE, .object = condition, .aux = mutex};
+	const struct am_event wait = {.index = 8, .thread = 2, .kind = AM_WAIT, .object = condition, .aux = mutex};
+	am_reporter_event(g.r, &wake);
+	am_reporter_event(g.r, &wait);
+	const struct am_cycle c = two_locks(&g.w, OFF_LOCK, OFF_LOCK + 0x100);
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, &v));
+	for (uint32_t i = 0; i < v->n_steps; i++) {
+		cr_expect(v->step[i].index != 4 || v->step[i].kind == AM_WAKE);
+		wakes += v->step[i].index == 4;
+		waits += v->step[i].kind == AM_WAIT;
+	}
+	cr_expect_eq(wakes, 1u);
+	cr_expect_eq(waits, 1u);
+	rig_free(&g);
+}
+
 Test(simplify, a_section_outside_any_region_is_one_step)
 {
 	struct rig g = rig_new(0x400000);
