@@ -118,39 +118,48 @@ static bool fill_matrix(struct am_rules *r, struct am_rules_answer *answer)
 
 /* ---- an impossible one ------------------------------------------------------------------------ */
 
-/* Removes one instance after the other; keeps it out if the rest still forbids the outcome. */
-static bool minimise(struct am_rules *r, int32_t *core, uint32_t *count)
+/* Without core[at .. at + chunk), is the outcome still forbidden? Then the core becomes smaller. */
+static bool drop(struct am_rules *r, int32_t *core, uint32_t *count, uint32_t at, uint32_t chunk)
 {
-	for (uint32_t i = *count; i-- > 0;) {
-		const int32_t out = core[i];
-		core[i] = core[*count - 1];
-		const enum am_smt_result s =
-			am_smt_check(r->smt, core, *count - 1, r->query->budget.units);
-		if (s == AM_SMT_UNSAT) {
-			int32_t *smaller = am_zalloc(*count, sizeof *smaller);
-			const uint32_t n = am_smt_core(r->smt, smaller, *count);
-			memcpy(core, smaller, n * sizeof *core);
-			free(smaller);
-			*count = n;
-			if (i > n)
-				i = n;
-		} else {
-			core[*count - 1] = core[i];
-			core[i] = out;
-		}
+	int32_t *rest = am_zalloc(*count, sizeof *rest);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < *count; i++)
+		if (i < at || i >= at + chunk)
+			rest[n++] = core[i];
+	const bool gone = am_smt_check(r->smt, rest, n, r->query->budget.units) == AM_SMT_UNSAT;
+	if (gone) {
+		/* keep the order, so that what was tried already stays behind us */
+		bool *in = am_zalloc(n, sizeof *in);
+		int32_t *needed = am_zalloc(n, sizeof *needed);
+		const uint32_t m = am_smt_core(r->smt, needed, n);
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t k = 0; k < m; k++)
+				in[i] |= rest[i] == needed[k];
+		*count = 0;
+		for (uint32_t i = 0; i < n; i++)
+			if (in[i])
+				core[(*count)++] = rest[i];
+		free(in);
+		free(needed);
 	}
-	return true;
+	free(rest);
+	return gone;
 }
 
-/* cvc5's core may have lost the order of the candidates: repeat until nothing goes. */
+/* Deletes ever smaller chunks, at last one by one: what was needed once stays needed. */
+static void minimise(struct am_rules *r, int32_t *core, uint32_t *count)
+{
+	for (uint32_t chunk = (*count + 1) / 2; chunk; chunk /= 2)
+		for (uint32_t at = 0; at < *count;)
+			if (!drop(r, core, count, at, chunk))
+				at += chunk;
+}
+
 static void explain(struct am_rules *r, struct am_rules_answer *answer)
 {
 	int32_t *core = am_zalloc(r->use_count, sizeof *core);
-	uint32_t count = am_smt_core(r->smt, core, r->use_count), before;
-	do {
-		before = count;
-		minimise(r, core, &count);
-	} while (count < before);
+	uint32_t count = am_smt_core(r->smt, core, r->use_count);
+	minimise(r, core, &count);
 	answer->uses = am_zalloc(count, sizeof *answer->uses);
 	for (uint32_t u = 0; u < r->use_count; u++)
 		for (uint32_t i = 0; i < count; i++)

@@ -380,11 +380,11 @@ static inline bool one_program(uint64_t seed, bool direct)
 		total.programs++;
 		fine = compare(c, model, AM_ENCODE_LAZY, true, q, n, hit, cyclic, all, seed) &&
 		       compare(c, model, AM_ENCODE_LAZY, false, q, n, hit, cyclic, all, seed) &&
-		       (seed % 8 != 1 || c->event_count > 11 ||
+		       (seed % 16 != 1 || c->event_count > 11 ||
 			compare_rules(c, model, q, n, hit, seed)) &&
 		       (!direct || model != AM_MODEL_SC ||
-			(seed % 4 && !getenv("ATOMMON_TEST_DIRECT_ALL")) ||
-			compare(c, model, AM_ENCODE_DIRECT, false, q, n < 30 ? n : 30, hit, cyclic,
+			(seed % 8 && !getenv("ATOMMON_TEST_DIRECT_ALL")) ||
+			compare(c, model, AM_ENCODE_DIRECT, false, q, n < 10 ? n : 10, hit, cyclic,
 				false, seed));
 	} else {
 		total.skipped++;
@@ -402,7 +402,7 @@ static inline int random_main(int argc, char **argv)
 	env = getenv("ATOMMON_TEST_COUNT");
 	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10)
 			       : env	? strtoull(env, NULL, 10)
-					: 250;
+					: 200;
 	const bool direct = !getenv("ATOMMON_TEST_NO_DIRECT");
 	uint64_t bad = 0;
 	for (uint64_t i = 0; i < count && bad < 3; i++)
