@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 {
 	const char *env = getenv("ATOMMON_LITMUS_COUNT");
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261116;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : env ? strtoull(env, NULL, 0) : 400;
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : env ? strtoull(env, NULL, 0) : 250;
 	unsigned bad = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
