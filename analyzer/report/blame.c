@@ -224,7 +224,8 @@ static void identify(struct story *s)
 	 * Out by one lock and in by another: the region lets go of a lock before it has all that it
 	 * takes. With n locks that is told in n * n ways, and it is one thing to mend.
 	 */
-	if (am_kind_is_sync(s->cycle->edge[0].from.kind) && strcmp(print.out.object, print.in.object) != 0)
+	if (am_kind_is_sync(s->cycle->edge[0].from.kind) &&
+	    s->cycle->edge[0].from.object != s->cycle->edge[n - 1].to.object)
 		print.out.object = print.in.object = "";
 	if (!print.is_chain) {
 		print.other = s->step[s->to[0] - 1].region;
