@@ -40,6 +40,7 @@ struct am_view {
 	uint32_t reached;     /* generation */
 	uint32_t depth;	      /* of regions */
 	uint32_t held;	      /* locks, as far as sections are followed */
+	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
 };
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));

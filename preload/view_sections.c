@@ -10,6 +10,15 @@
 #include "preload/lane.h"
 #include "preload/shadow.h"
 
+/* Which lock it was is not looked up: inner ones are released before those that are parked. */
+static void let_go(struct am_view *v)
+{
+	if (v->held > 0)
+		v->held--;
+	else
+		v->parked -= v->parked > 0;
+}
+
 /* The sum of the records in [from, to): locks held, and whether there was a moment without any. */
 static bool walk(struct am_view *v, uint64_t from, uint64_t to)
 {
@@ -24,11 +33,15 @@ static bool walk(struct am_view *v, uint64_t from, uint64_t to)
 			v->held++;
 			break;
 		case AM_RELEASE:
-			v->held -= v->held > 0;
+			let_go(v);
 			break;
 		case AM_WAIT: /* a condition wait ends a section */
-			v->held -= v->held > 0;
+			let_go(v);
 			was_free = true;
+			break;
+		case AM_FORK: /* and so does the start of a thread */
+			v->parked += v->held;
+			v->held = 0;
 			break;
 		default:
 			break;

@@ -33,6 +33,9 @@ suite() { # suite NAME WRAPPER-FLAGS...
 			-I "$TOP/tests/prog" "$TOP/tests/prog/$example.c" -o $example -lpthread
 	done
 	check "$n: quiet builds" atommon-cc "$@" -g "$plain/quiet.c" -o quiet -lpthread
+	check "$n: gate builds" atommon-cc "$@" -g "$plain/gate.c" -o gate -lpthread
+	silent "$n: sections beneath a lock that is held for good" sections gate
+	found "$n: one of them is broken" sections gate broken
 	found "$n: the bank's lost update is found" fn:withdraw bank --order bad
 	silent "$n: the bank in a good order" fn:withdraw bank --order good
 	silent "$n: the bank, fixed" fn:withdraw bank --fixed --threads 4 --size 200
