@@ -136,6 +136,19 @@ static bool check_places(struct am_lazy *z, uint32_t e)
 	return true;
 }
 
+/* A join relies on the last assertion of the joined thread, and it failed. */
+static bool refute_joined(struct am_lazy *z, const struct am_ctp_event *join)
+{
+	if (join->kind != AM_JOIN || !z->exec.stopped[join->object])
+		return false;
+	const struct am_ctp_thread *t = &z->ctp->threads[join->object];
+	const uint32_t last = t->events[t->length - 1];
+	if (!z->exec.failed[last])
+		return false;
+	am_lazy_refute_claim(z, z->ctp->events[last].cond);
+	return true;
+}
+
 static bool execute_event(struct am_lazy *z, uint32_t e)
 {
 	const struct am_ctp_event *v = &z->ctp->events[e];
@@ -159,7 +172,8 @@ static bool execute_event(struct am_lazy *z, uint32_t e)
 		am_lazy_sync_lemma(z, e);
 		return false;
 	case AM_STEP_NOT_YET:
-		z->give_up = "internal: a step came before what it needs";
+		if (!refute_joined(z, v))
+			z->give_up = "internal: a step came before what it needs";
 		return false;
 	}
 	/* an assertion on which the rest of the thread relies */
