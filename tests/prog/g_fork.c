@@ -52,7 +52,9 @@ static int child(void)
 static void *fork_here(void *out)
 {
 	work((void *)10);
+	pthread_mutex_lock(&m); /* else the child may inherit it locked by the busy thread, for good */
 	const pid_t pid = fork();
+	pthread_mutex_unlock(&m);
 	if (pid == 0)
 		_exit(child());
 	*(int *)out = status_of(pid);
