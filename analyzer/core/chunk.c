@@ -12,14 +12,14 @@
 
 #define HEAD_MASK UINT64_C(0xffff)
 
-static struct chunk_stride *object_of(struct chunk_model *m, uint64_t context)
+static struct chunk_stride *object_of(struct chunk_model *m, uint32_t hash)
 {
-	return &m->object[chunk_hash(context) & (CHUNK_OBJECTS - 1)];
+	return &m->object[hash & (CHUNK_OBJECTS - 1)];
 }
 
-static struct chunk_stride *w1_of(struct chunk_model *m, uint64_t context)
+static struct chunk_stride *w1_of(struct chunk_model *m, uint32_t hash)
 {
-	return &m->w1[chunk_hash(context) & (CHUNK_OBJECTS - 1)];
+	return &m->w1[hash & (CHUNK_OBJECTS - 1)];
 }
 
 /* Extension units are predicted by their record's head too. */
@@ -35,8 +35,8 @@ size_t am_chunk_pack(struct chunk_model *m, uint8_t *out, const struct am_unit *
 {
 	uint8_t *const control = out;
 	uint8_t *data = out + n;
-	uint64_t previous = 0, before = 0;
-	uint32_t site = 0;
+	uint64_t before = 0;
+	uint32_t site = 0, previous = chunk_hash(0); /* hash of the head before */
 
 	assert(n <= AM_ATM_UNITS_MAX);
 	memset(m, 0, sizeof *m);
@@ -45,13 +45,14 @@ size_t am_chunk_pack(struct chunk_model *m, uint8_t *out, const struct am_unit *
 		const uint64_t w1 = units[i].w1, object = w0 >> AM_R_OBJECT_SHIFT;
 		const bool wide = chunk_is_wide(w0);
 		const uint64_t head = (w0 & HEAD_MASK) | (wide ? 0 : w1 >> 32 << 16);
-		uint64_t *follows = &m->follows[chunk_hash(previous) & (CHUNK_HEADS - 1)];
+		const uint32_t hash = chunk_hash(head);
+		uint64_t *follows = &m->follows[previous & (CHUNK_HEADS - 1)];
 		unsigned c = 0;
 
 		if (*follows == head) {
 			c |= CHUNK_C_HEAD;
 		} else {
-			const unsigned at = (chunk_hash(head) >> 8) % CHUNK_RECENT;
+			const unsigned at = (hash >> 8) % CHUNK_RECENT;
 			*follows = head;
 			if (m->recent[at] == head) {
 				c |= at << CHUNK_C_INDEX_SHIFT;
@@ -68,10 +69,11 @@ size_t am_chunk_pack(struct chunk_model *m, uint8_t *out, const struct am_unit *
 				}
 			}
 		}
-		previous = head;
+		previous = hash;
 
 		const uint64_t context = context_of(m, head);
-		struct chunk_stride *const so = object_of(m, context);
+		const uint32_t by = context == head ? hash : chunk_hash(context);
+		struct chunk_stride *const so = object_of(m, by);
 		const uint64_t guess = chunk_predict(so);
 		if (guess == object)
 			c |= CHUNK_C_OBJECT;
@@ -83,7 +85,7 @@ size_t am_chunk_pack(struct chunk_model *m, uint8_t *out, const struct am_unit *
 		before = object;
 
 		if (wide) {
-			struct chunk_stride *const sw = w1_of(m, context);
+			struct chunk_stride *const sw = w1_of(m, by);
 			const uint64_t g = chunk_predict(sw);
 			if (g == w1)
 				c |= CHUNK_C_W1;
@@ -158,7 +160,7 @@ static uint64_t get_w1(struct chunk_model *m, struct input *in, unsigned c, uint
 		       uint64_t head, uint64_t context)
 {
 	if (chunk_is_wide(w0)) {
-		struct chunk_stride *s = w1_of(m, context);
+		struct chunk_stride *s = w1_of(m, chunk_hash(context));
 		const uint64_t w1 = chunk_predict(s) + (c & CHUNK_C_W1 ? 0 : get(in));
 		chunk_learn(s, w1);
 		return w1;
@@ -187,7 +189,7 @@ bool am_chunk_unpack(struct chunk_model *m, const uint8_t *bytes, size_t n_bytes
 			*follows = index == CHUNK_RECENT ? get_head(m, &in) : m->recent[index];
 		const uint64_t head = m->previous = *follows;
 		const uint64_t context = context_of(m, head);
-		struct chunk_stride *s = object_of(m, context);
+		struct chunk_stride *s = object_of(m, chunk_hash(context));
 		const uint64_t object =
 			get_object(m, &in, c, chunk_predict(s)) & (UINT64_MAX >> 16);
 		chunk_learn(s, object);
