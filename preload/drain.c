@@ -40,7 +40,7 @@ enum {
 };
 enum { NOT_RUNNING, RUNNING, STOPPED };
 
-uint32_t am_drain_asleep;
+struct am_after am_after;
 
 static uint32_t role;	  /* 1: somebody is the consumer */
 static uint32_t running;  /* of the drain thread */
@@ -86,7 +86,7 @@ void am_drain_wake(void)
 {
 	const int saved = errno;
 
-	__atomic_store_n(&am_drain_asleep, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&am_after.drain_asleep, 0, __ATOMIC_RELAXED);
 	/* Somebody asked already, and it has not looked since. */
 	if (__atomic_load_n(&wanted, __ATOMIC_RELAXED))
 		return;
@@ -120,6 +120,10 @@ static void give_space(struct am_lane *lane)
 	__atomic_store_n(&lane->free_tail, tail, __ATOMIC_RELEASE); /* partner: make_room */
 	/* A full barrier between the two. Partner: the store of is_waiting before the look at
 	 * free_tail in am_drain_wait_space. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&lane->is_waiting, __ATOMIC_ACQUIRE) ||
+	    tail < __atomic_load_n(&lane->wake_at, __ATOMIC_RELAXED))
+		return; /* nobody, or too early to be of use */
 	if (__atomic_exchange_n(&lane->is_waiting, 0, __ATOMIC_SEQ_CST))
 		futex(&lane->is_waiting, FUTEX_WAKE, 1, NULL);
 }
@@ -232,12 +236,12 @@ static void sleep_on(unsigned idle)
 		return;
 	}
 	/* Deep sleep. After the barrier every producer either sees the flag or has its record seen
-	 * by the look below. Partner: the load of am_drain_asleep behind the record in log.h. */
-	__atomic_store_n(&am_drain_asleep, 1, __ATOMIC_SEQ_CST);
+	 * by the look below. Partner: the load of am_after behind the record in log.h. */
+	__atomic_store_n(&am_after.drain_asleep, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	if (pass(false) == 0)
 		wait_ns(&wanted, 0, UINT64_C(3600) * 1000000000);
-	__atomic_store_n(&am_drain_asleep, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&am_after.drain_asleep, 0, __ATOMIC_RELAXED);
 }
 
 /* A descriptor table of our own, with nothing of the application's in it. */
@@ -359,6 +363,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 		need = (lane->mask + 1) / 2;
 	uint64_t since = now_ms();
 	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+	uint64_t stuck_at = UINT64_MAX; /* free_tail when it was last found not to move */
 
 	for (unsigned round = 0; !has_space(lane, need); round++) {
 		if (am_state() < AM_IDLE)
@@ -375,13 +380,19 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 				drop_role();
 			sched_yield();
 		} else {
+			const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_RELAXED);
+			__atomic_store_n(&lane->wake_at, am_tls.head + need - (lane->mask + 1),
+					 __ATOMIC_RELAXED);
 			__atomic_store_n(&lane->is_waiting, 1, __ATOMIC_SEQ_CST);
 			am_drain_wake();
 			if (!has_space(lane, need))
 				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
 			/* We are in no record: a unit that is still unwritten never will be. */
-			if (round == 1)
+			if (tail != stuck_at &&
+			    tail == __atomic_load_n(&lane->free_tail, __ATOMIC_RELAXED)) {
+				stuck_at = tail;
 				repair_own(lane);
+			}
 		}
 		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);
 		if (now != seen) {
@@ -452,6 +463,6 @@ void am_drain_stop(void)
 void am_drain_forget(void)
 {
 	close_wanted = 0;
-	role = running = wanted = flush_wanted = flush_done = progress = am_drain_asleep = 0;
+	role = running = wanted = flush_wanted = flush_done = progress = am_after.drain_asleep = 0;
 	since_flush = 0;
 }

@@ -36,6 +36,7 @@ struct am_lane {
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */
+	uint64_t wake_at;				 /* the producer's: until free_tail is there */
 	uint32_t is_waiting;				 /* futex: the producer waits for space */
 	uint64_t fed __attribute__((aligned(64)));	 /* ring index up to which the check sink went */
 	uint64_t end;					 /* ring index at which a closing thread stopped */
