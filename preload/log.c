@@ -222,7 +222,7 @@ void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mut
 	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .n_ext = 1,
 			      .has_seq = true, .object = mutex, .ordered = mutex, .cond = cond};
 	am_log_record(&r, here);
-	if (kind == AM_WAIT && am_view_has_sections)
+	if (kind == AM_WAIT && am_after.has_sections)
 		am_view_follow(&am_view); /* a section ends here, and it may be long until we look */
 }
 

@@ -93,20 +93,21 @@ struct am_site_cached {
 	uint64_t key;
 	const uintptr_t *slot[3];
 	uintptr_t caller[3];
-	uint32_t site;
+	uint64_t site; /* id << 32, as in w1 */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct am_site_cached) == 64, "one cache line");
 
 /* One remembered return address: for releases, which carry no callers. */
 struct am_pc_cached {
 	uintptr_t pc;
-	uint64_t site;
+	uint64_t site; /* id << 32 */
 };
 
 enum {
 	AM_SITE_CACHE_BITS = 7,
 	AM_SITE_CACHE = 1 << AM_SITE_CACHE_BITS,
-	AM_PC_CACHE = 128,
+	AM_PC_CACHE_BITS = 7,
+	AM_PC_CACHE = 1 << AM_PC_CACHE_BITS,
 };
 
 struct am_caches {
@@ -195,17 +196,13 @@ static inline struct am_site_cached *am_site_entry(const struct am_tls *t, uint6
  * key, so they are where they were. */
 static inline bool am_site_is_hit(const struct am_site_cached *e, uint64_t key)
 {
-	if (am_unlikely(e->key != key))
-		return false;
-	const uintptr_t a = *e->slot[0] ^ e->caller[0];
-	const uintptr_t b = *e->slot[1] ^ e->caller[1];
-	const uintptr_t c = *e->slot[2] ^ e->caller[2];
-	return am_likely(!(a | b | c));
+	return am_likely(e->key == key) && am_likely(*e->slot[0] == e->caller[0]) &&
+	       am_likely(*e->slot[1] == e->caller[1]) && am_likely(*e->slot[2] == e->caller[2]);
 }
 
 static inline struct am_pc_cached *am_site_pc_entry(const struct am_tls *t, uintptr_t pc)
 {
-	return &t->caches->pc[(pc ^ pc >> 7) % AM_PC_CACHE];
+	return &t->caches->pc[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - AM_PC_CACHE_BITS)];
 }
 
 /* Releases, ends and the like are told by where they are; the way there is that of the acquire. */
@@ -218,11 +215,13 @@ static inline uint32_t am_site(const struct am_tls *t, enum am_kind kind, struct
 {
 	if (am_site_is_pc_only(kind)) {
 		const struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
-		return p->pc == here.pc ? (uint32_t)p->site : am_site_miss_pc(here, t->event != 0);
+		return p->pc == here.pc ? (uint32_t)(p->site >> 32) :
+					  am_site_miss_pc(here, t->event != 0);
 	}
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e = am_site_entry(t, key);
-	return am_site_is_hit(e, key) ? e->site : am_site_miss(here, t->event != 0);
+	return am_site_is_hit(e, key) ? (uint32_t)(e->site >> 32) :
+					am_site_miss(here, t->event != 0);
 }
 
 /* Next ring index: atomic towards signal handlers of this thread, no lock prefix needed. */
@@ -237,8 +236,12 @@ static inline uint64_t am_phase(const struct am_tls *t, uint64_t index)
 	return index & (t->mask + 1) ? 0 : AM_R_PHASE;
 }
 
-/* The drain thread sleeps without a timeout: whoever logs wakes it. */
-extern uint32_t am_drain_asleep __attribute__((visibility("hidden")));
+/* Rare things that may be to do behind a record: a hook looks at both at once. */
+extern struct am_after {
+	uint32_t drain_asleep; /* the drain thread sleeps without a timeout: whoever logs wakes it */
+	/* Critical sections are regions: they are followed by looking at what this thread logged. */
+	uint32_t has_sections;
+} am_after __attribute__((visibility("hidden"), aligned(8)));
 void am_drain_wake(void);
 
 /* The same as am_log, whatever is unusual. */
@@ -258,17 +261,35 @@ static inline bool am_log_is_ready(void)
 static inline bool am_drain_is_asleep(void)
 {
 	/* No fence: the drain thread issues one on all cores (membarrier) after it set this. */
-	return am_unlikely(__atomic_load_n(&am_drain_asleep, __ATOMIC_RELAXED));
+	return am_unlikely(__atomic_load_n(&am_after.drain_asleep, __ATOMIC_RELAXED));
+}
+
+static inline uint64_t am_log_w0(enum am_kind kind, unsigned detail, uint64_t object)
+{
+	return (uint64_t)kind | AM_R_SEQ | (uint64_t)detail << AM_R_DETAIL_SHIFT |
+	       object << AM_R_OBJECT_SHIFT;
+}
+
+/* Is there anything of am_after? */
+static inline bool am_after_has_work(void)
+{
+	_Static_assert(sizeof(struct am_after) == 8, "read as one word");
+	uint64_t both;
+	/* One load of the two; each is written alone. The same rule for fences as above. */
+	__asm__ volatile("movq %1, %0" : "=r"(both) : "m"(am_after));
+	return both != 0;
 }
 
 /*
  * One record of one unit, numbered by its object, when am_log_is_ready(). A locked instruction waits
  * for all that stands before it: so the number is taken first, and the rest overlaps with what the
  * caller does next. False: the site is unknown, finish with am_log_rest(w0, *index, *number, ...).
- * The caller then asks am_drain_is_asleep(). Nothing is called here, so nothing has to be saved.
+ * The caller then asks am_drain_is_asleep(). Nothing is called here, so nothing has to be saved; w0 is
+ * made late for the same reason: there are just enough registers.
  */
-static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind, uint64_t w0,
-							     uint64_t object, struct am_here here,
+static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind,
+							     unsigned detail, uint64_t object,
+							     struct am_here here,
 							     uint64_t *index, uint32_t *number)
 {
 	struct am_tls *t = &am_tls;
@@ -282,20 +303,26 @@ static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind, 
 		const struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
 		if (am_unlikely(p->pc != here.pc))
 			return false;
-		site = p->site << 32;
+		site = p->site;
 	} else {
 		const uint64_t key = am_site_key(here);
 		const struct am_site_cached *e = am_site_entry(t, key);
 		if (am_unlikely(!am_site_is_hit(e, key)))
 			return false;
-		site = (uint64_t)e->site << 32;
+		site = e->site;
 	}
 	const uint64_t mask = t->mask;
 	struct am_unit *u = &t->units[i & mask];
-	const uint64_t phase = i & (mask + 1) ? 0 : AM_R_PHASE;
+	uint64_t w0 = am_log_w0(kind, detail, object);
+	const uint64_t with_phase = w0 + AM_R_PHASE;
+	/* am_phase() as a conditional move: the compiler would make more of it. */
+	__asm__("testq %2, %3\n\tcmovzq %1, %0"
+		: "+r"(w0)
+		: "r"(with_phase), "r"(i), "r"(mask + 1)
+		: "cc");
 	/* Order of the two stores: partner is the acquire load of w0 in am_ring_has. */
 	__atomic_store_n(&u->w1, *number | site, __ATOMIC_RELAXED);
-	__atomic_store_n(&u->w0, w0 | phase, __ATOMIC_RELEASE);
+	__atomic_store_n(&u->w0, w0, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = 0;
 	/* The line ahead was last read by the consumer, on another core: ask for it in time, or the
@@ -304,24 +331,17 @@ static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind, 
 	return true;
 }
 
-static inline uint64_t am_log_w0(enum am_kind kind, unsigned detail, uint64_t object)
-{
-	return (uint64_t)kind | AM_R_SEQ | (uint64_t)detail << AM_R_DETAIL_SHIFT |
-	       object << AM_R_OBJECT_SHIFT;
-}
-
 /* One record of one unit, numbered by its object. */
 static inline __attribute__((always_inline)) void am_log(enum am_kind kind, unsigned detail,
 							 uint64_t object, struct am_here here)
 {
-	const uint64_t w0 = am_log_w0(kind, detail, object);
 	uint64_t index;
 	uint32_t number;
 
 	if (!am_log_is_ready())
-		am_log_cold(w0, object, here.pc, here.cfa);
-	else if (!am_log_now(kind, w0, object, here, &index, &number))
-		am_log_rest(w0, index, number, here.pc, here.cfa);
+		am_log_cold(am_log_w0(kind, detail, object), object, here.pc, here.cfa);
+	else if (!am_log_now(kind, detail, object, here, &index, &number))
+		am_log_rest(am_log_w0(kind, detail, object), index, number, here.pc, here.cfa);
 	else if (am_drain_is_asleep())
 		am_drain_wake();
 }

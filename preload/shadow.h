@@ -22,8 +22,6 @@ enum am_view_mode {
 	AM_VIEW_RECORD,	 /* a trace is wanted: see am_record_wants */
 };
 extern uint32_t am_view_mode __attribute__((visibility("hidden")));
-/* Critical sections are regions: they are followed by looking at what this thread logged. */
-extern bool am_view_has_sections __attribute__((visibility("hidden")));
 
 /* Regions open in the process, and how often that went from none to one. */
 extern struct am_view_open {
@@ -118,7 +116,7 @@ static inline bool am_view_sleeps(void)
 {
 	if (am_unlikely(am_state() != AM_ON))
 		return true;
-	if (am_view_has_sections && am_tls.head - am_view.own_units != am_view.others)
+	if (am_after.has_sections && am_tls.head - am_view.own_units != am_view.others)
 		am_view_follow(&am_view);
 	return am_view_mode == AM_VIEW_REGIONS && am_view.depth == 0 &&
 	       __atomic_load_n(&am_view_open.open, __ATOMIC_RELAXED) == 0;

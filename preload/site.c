@@ -185,7 +185,7 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 			e->slot[i] = (const uintptr_t *)f[i + 1].slot;
 			e->caller[i] = f[i + 1].pc;
 		}
-		e->site = id;
+		e->site = (uint64_t)id << 32;
 		e->key = is_cacheable ? key : 0;
 		if (!is_cacheable)
 			e->slot[0] = e->slot[1] = e->slot[2] = &e->caller[0];
@@ -206,7 +206,7 @@ uint32_t am_site_miss_pc(struct am_here here, bool is_nested)
 		/* A handler that comes now writes its own pair whole, or sees pc 0. */
 		p->pc = 0;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		p->site = id;
+		p->site = (uint64_t)id << 32;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		p->pc = here.pc;
 	}

@@ -10,7 +10,6 @@
 #include "preload/shadow.h"
 
 uint32_t am_view_mode;
-bool am_view_has_sections;
 struct am_view_open am_view_open;
 __thread struct am_view am_view;
 
@@ -31,9 +30,9 @@ static void choose_mode(void)
 
 void am_view_prepare(void)
 {
-	am_view_has_sections = am_opt.mode == AM_MODE_CHECK && strstr(am_opt.atomic, "sections") &&
-			       am_opt.conflicts != AM_CONFLICTS_LOCKS &&
-			       am_opt.conflicts != AM_CONFLICTS_BOTH;
+	am_after.has_sections = am_opt.mode == AM_MODE_CHECK && strstr(am_opt.atomic, "sections") &&
+				am_opt.conflicts != AM_CONFLICTS_LOCKS &&
+				am_opt.conflicts != AM_CONFLICTS_BOTH;
 }
 
 /* ---- stretches ------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "preload/shadow.h"
 
 volatile int __atommon_armed;
-bool am_view_has_sections;
 __thread struct am_view am_view;
 
 void am_view_follow(struct am_view *v)
