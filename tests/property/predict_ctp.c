@@ -351,7 +351,7 @@ static bool check(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 500;
+	const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 300;
 	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {
