@@ -19,8 +19,10 @@ record() { # record NAME PROGRAM [ARG]: until a run is serial
 	exit 1
 }
 
-stats() { # stats NAME MODEL
-	atommon-predict --model "$2" --three --max-segment 100000 "$T/$1.atm" 2>&1 || true
+stats() { # stats NAME MODEL: whole regions too under ctp, candidates alone under the others
+	local only=()
+	[ "$2" = ctp ] || only=(--region "no such region")
+	atommon-predict --model "$2" --three --max-segment 100000 "${only[@]}" "$T/$1.atm" 2>&1 || true
 }
 
 get() { sed -n "s/.*$2 \([0-9.]*\).*/\1/p" <<<"$1" | tail -1; }
