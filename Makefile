@@ -172,12 +172,15 @@ tests: all $(unit_bin) progs ## build all tests, run none
 setup: ## install missing packages (apt)
 	@scripts/setup
 
+# Two jobs unless the caller chose another number.
+jobs := $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
+
 test: setup ## install what is missing, build, run every test
-	@$(MAKE) --no-print-directory O='$(O)' tests
+	@$(MAKE) $(jobs) --no-print-directory O='$(O)' tests
 	@scripts/run-tests '$(O)' $(unit_bin) $(test_scripts)
 
 demo: setup ## build and show the main job on the bank example
-	@$(MAKE) --no-print-directory O='$(O)' all progs
+	@$(MAKE) $(jobs) --no-print-directory O='$(O)' all progs
 	@scripts/demo '$(O)'
 
 bench: ## compare costs, print ratios (scripts/setup --bench first installs peers)
