@@ -57,6 +57,17 @@ static uint8_t *settle(struct am_predict_tool *j)
 	return skip;
 }
 
+/* A total is shared evenly, whatever each region needs: what one gets must not depend on the others. */
+static void share_budget(struct am_predict_tool *j)
+{
+	const uint64_t regions = j->loaded.run.region.n ? j->loaded.run.region.n : 1;
+
+	if (!j->total || j->total / regions >= j->options.steps)
+		return;
+	j->options.steps = j->total / regions ? j->total / regions : 1;
+	j->options.rounds = j->options.steps / 10 ? j->options.steps / 10 : 1;
+}
+
 static void interruptible(void)
 {
 	struct sigaction act = {.sa_handler = on_interrupt};
@@ -88,6 +99,7 @@ static int predict(struct am_predict_tool *j)
 			j->path, am_predict_model_name(strongest));
 		j->options.model = strongest;
 	}
+	share_budget(j);
 	j->predict = am_predict_new(run, &j->options);
 	j->results = am_xalloc(run->region.n, sizeof *j->results);
 	uint8_t *skip = settle(j);

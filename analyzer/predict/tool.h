@@ -16,6 +16,7 @@ struct am_predict_tool {
 	enum am_report_format format;
 	struct am_predict_options options;
 	uint32_t jobs, shard, shards;
+	uint64_t total; /* steps for all regions, 0: no such limit */
 	FILE *out;
 	struct am_loaded loaded;
 	struct am_predict *predict;

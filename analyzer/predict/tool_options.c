@@ -24,6 +24,7 @@ static const char usage[] =
 	"  --context-bound N dpor: at most N preemptive switches\n"
 	"  --max-segment N   events of a segment at most (default 4000)\n"
 	"  --budget N        work per region, in thousands of steps (default 200)\n"
+	"  --total N         work for all regions together, shared evenly among them\n"
 	"  --jobs N          worker processes (default: number of processors)\n"
 	"  --shard I/N       only part I (from 0) of N of the questions; the parts add up\n"
 	"  --no-segments     search the whole run for each region\n"
@@ -47,6 +48,7 @@ enum {
 	OPT_CONTEXT,
 	OPT_SEGMENT,
 	OPT_BUDGET,
+	OPT_TOTAL,
 	OPT_JOBS,
 	OPT_SHARD,
 	OPT_NO_SEGMENTS,
@@ -71,6 +73,7 @@ static const struct option long_options[] = {
 	{"context-bound", required_argument, NULL, OPT_CONTEXT},
 	{"max-segment", required_argument, NULL, OPT_SEGMENT},
 	{"budget", required_argument, NULL, OPT_BUDGET},
+	{"total", required_argument, NULL, OPT_TOTAL},
 	{"jobs", required_argument, NULL, OPT_JOBS},
 	{"shard", required_argument, NULL, OPT_SHARD},
 	{"no-segments", no_argument, NULL, OPT_NO_SEGMENTS},
@@ -167,6 +170,10 @@ int am_tool_parse(struct am_predict_tool *j, int argc, char **argv)
 			ok = number(optarg, UINT64_MAX / 1000, &n) && n;
 			j->options.steps = n * 1000;
 			j->options.rounds = n * 100;
+			break;
+		case OPT_TOTAL:
+			ok = number(optarg, UINT64_MAX / 1000, &n) && n;
+			j->total = n * 1000;
 			break;
 		case OPT_JOBS:
 			ok = number(optarg, 1024, &n) && n;

@@ -105,13 +105,33 @@ for i in 0 1 2; do atommon-predict --max-segment 200 --shard $i/3 --json many.st
 atommon-predict --max-segment 200 --json many.std 2>/dev/null | sort >whole
 check "shards add up to the whole" cmp shards whole
 
+atommon-predict --total 1 --max-segment 200 --engine smt many.std >out 2>&1
+same "a total that is too small leaves it undecided" 3 $?
+atommon-predict --total 100000000 --max-segment 200 many.std >out 2>&1
+same "a large total changes nothing" "$(cat one)" "$(cat out)"
+
+# Ctrl-C ends the analysis at once, with what was found so far. A pipe holds the tool back until then.
+cat >interrupt.py <<'EOF'
+import signal, subprocess, sys
+p = subprocess.Popen(["atommon-predict", "--engine", "enumerate", "--no-static", "--no-segments",
+                      "--model", "sync", "--budget", "1000000000", "many.std"],
+                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+while not [c for c in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()]:
+    if p.poll() is not None:
+        sys.exit("ended by itself")
+p.send_signal(signal.SIGINT)
+out = p.communicate(timeout=60)[0].decode()
+sys.exit(0 if "regions:" in out and "stopped before it was its turn" in out else out)
+EOF
+check "Ctrl-C prints what was found so far" python3 interrupt.py
+
 # Lost events: nothing is predicted across the hole.
 atommon-dump --text lost.std | awk '/ begin / { print n + 0 " T0 lost - full count=5 @0" } { print; n = $1 }' >holed.txt
 atommon-predict holed.txt >out 2>&1
 same "a region behind a hole is undecided" 3 $?
 check "and the hole is named" grep -q 'behind a hole of 5 lost events' out
 
-for bad in "--model nonsense" "--shard 3/3" "--jobs 0" "--engine x" "--budget -1" "--no-such-option"; do
+for bad in "--model nonsense" "--shard 3/3" "--jobs 0" "--engine x" "--budget -1" "--total 0" "--no-such-option"; do
 	# shellcheck disable=SC2086
 	atommon-predict $bad lost.std >out 2>&1
 	same "bad usage '$bad' is status 2" 2 $?
