@@ -105,7 +105,7 @@ for i in 0 1 2; do atommon-predict --max-segment 200 --shard $i/3 --json many.st
 atommon-predict --max-segment 200 --json many.std 2>/dev/null | sort >whole
 check "shards add up to the whole" cmp shards whole
 
-atommon-predict --total 1 --max-segment 200 --engine smt many.std >out 2>&1
+atommon-predict --total 1 --engine smt many.std >out 2>&1
 same "a total that is too small leaves it undecided" 3 $?
 atommon-predict --total 100000000 --max-segment 200 many.std >out 2>&1
 same "a large total changes nothing" "$(cat one)" "$(cat out)"
