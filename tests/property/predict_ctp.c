@@ -154,10 +154,16 @@ static bool is_enabled(const struct state *s, const struct am_event *e)
 /* An update whose branch follows at once is one step with it: it happens only if the branch holds. */
 static bool is_refused(const struct state *s, uint32_t t, const struct am_event *e)
 {
-	if (e->kind != AM_UPDATE || e[2].kind != AM_EXPR || e[3].kind != AM_BRANCH)
+	struct state look = *s;
+	struct am_event next;
+
+	if (e->kind != AM_UPDATE)
 		return false;
-	const uint64_t same = s->memory[(e->object - 0x1000) / 8] == operand(s, t, e[2].value >> 32);
-	return same != e[3].value;
+	look.node[t][e->expr % NODES] = s->memory[(e->object - 0x1000) / 8];
+	for (next = *++e; next.kind == AM_EXPR; next = *++e)
+		do_local(&look, t, &next, false);
+	return next.kind == AM_BRANCH && (next.flags & AM_HAS_VALUE) &&
+	       operand(&look, t, next.expr) != next.value;
 }
 
 static void follow(struct state *s, uint32_t t, uint32_t var, uint8_t kind, bool inside)
