@@ -18,7 +18,7 @@
 
 static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static sem_t ticks;
-static volatile sig_atomic_t handled, got;
+static atomic_int handled, got; /* handlers run in several threads at once */
 static long inside;
 static int cell;
 static __thread int own_cell;
