@@ -308,6 +308,7 @@ static int read_all(struct am_source *s, struct ring_reader *r)
 		      tablebuild_command(&s->tables, r->h.command, sizeof r->h.command));
 	if (!failed(r))
 		read_rings(r);
+	memcpy(s->info.lost, r->h.lost, sizeof s->info.lost);
 	return failed(r) ? -1 : 1;
 }
 

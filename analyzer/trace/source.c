@@ -75,6 +75,8 @@ bool source_push(struct am_source *s, struct am_event event)
 		}
 	}
 	event.index = s->info.events++;
+	if (event.kind == AM_LOST && event.mode < LOST_CAUSES)
+		s->told[event.mode] += event.aux;
 	s->queue[s->tail++] = event;
 	return true;
 }
@@ -106,6 +108,20 @@ int source_feed(struct am_source *s, uint32_t thread, const struct am_unit *unit
 	return s->has_failed ? -1 : 1;
 }
 
+/* Losses that no thread could put into its stream, for it had no ring or never got room again: the end is
+ * the first place where they can be told. */
+static void tell_untold(struct am_source *s)
+{
+	/* An ordered file has its lost events where they belong. */
+	if (s->info.features & AM_ATM_F_ORDERED)
+		return;
+	for (unsigned cause = 1; cause < LOST_CAUSES; cause++)
+		if (s->info.lost[cause] > s->told[cause] && cause != AM_LOST_LIMIT)
+			source_push(s, (struct am_event){.kind = AM_LOST,
+							 .mode = (uint8_t)cause,
+							 .aux = s->info.lost[cause] - s->told[cause]});
+}
+
 void source_finish(struct am_source *s, bool is_whole)
 {
 	/* An ordered file has its lost events where they belong. */
@@ -117,6 +133,7 @@ void source_finish(struct am_source *s, bool is_whole)
 	else
 		s->info.dropped +=
 			am_merge_abandon(s->merge, is_limit ? AM_LOST_LIMIT : AM_LOST_TORN);
+	tell_untold(s);
 	if (is_limit)
 		source_push(s, (struct am_event){.kind = AM_LOST,
 						 .mode = AM_LOST_LIMIT,

@@ -56,7 +56,7 @@ struct am_source_info {
 	uint64_t recovered;  /* units that came from rings */
 	uint64_t holes;	     /* numbers that nobody carried: records in progress at a kill */
 	uint64_t dropped; /* records behind a cut or gap, of which others before them are missing */
-	uint64_t lost[8]; /* by enum am_lost, as the footer says */
+	uint64_t lost[8]; /* by enum am_lost, as the footer or the rings of a dead process say */
 	uint64_t events;  /* passed on */
 	char note[256];	  /* something a person should know, or "" */
 };

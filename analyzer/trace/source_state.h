@@ -11,6 +11,8 @@
 #include "atommon/merge.h"
 #include "atommon/trace.h"
 
+enum { LOST_CAUSES = 8 }; /* as many as a footer has */
+
 struct source_thread {
 	uint64_t position; /* units of this thread read so far */
 	struct am_expr_count count;
@@ -58,6 +60,7 @@ struct am_source {
 	int (*fill)(struct am_source *s);
 	struct atm_reader atm;
 	struct line_reader lines;
+	uint64_t told[LOST_CAUSES]; /* lost events by cause, as the stream has told them */
 	bool has_gap; /* units of a thread are missing in between */
 	bool has_ended, has_failed;
 	char error[AM_SOURCE_ERROR_MAX];

@@ -65,6 +65,10 @@ for n in 4 5 6 10; do
 	scarce "$n descriptors" -- sh -c "$(limited -n "$n" --)" sh "${work[@]}"
 done
 scarce "little memory of our own" ATOMMON_MEM_MAX=4M -- "$PROG/g_threads" live 200
+# Threads that got no ring could tell nothing in their own stream: the trace says so all the same.
+with ATOMMON_MODE=record ATOMMON_MEM_MAX=4M ATOMMON_TRACE="$T/short.atm" -- "$PROG/g_threads" live 400 >short.out 2>short.err
+check "what was lost for lack of memory is counted" grep -qE '^  lost memory [1-9]' <(atommon-dump --stats "$T/short.atm")
+check "and stands in the stream" grep -qE ' lost .* memory' <(atommon-dump --text "$T/short.atm")
 scarce "the smallest buffers" ATOMMON_BUFFER=4K -- "${work[@]}"
 scarce "buffers that drop" ATOMMON_BUFFER=4K ATOMMON_OVERFLOW=drop -- "$PROG/g_threads" sequence 500
 scarce "the smallest trace" ATOMMON_TRACE_MAX=64K -- "$PROG/g_threads" sequence 2000

@@ -271,6 +271,31 @@ Test(reader, a_recording_that_reached_its_limit_says_so_at_the_end)
 	cr_assert_not_null(strstr(info.note, "reached its limit"));
 }
 
+Test(reader, losses_that_no_stream_told_are_told_at_the_end)
+{
+	/* Three of five were told where they happened; seven had no ring to be told in. */
+	const struct am_unit u[4] = {
+		acquire(0, false),
+		{.w0 = AM_LOST | 1 << AM_R_EXT_SHIFT | (uint64_t)AM_LOST_FULL << AM_R_DETAIL_SHIFT},
+		{.w0 = AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, .w1 = 3},
+		acquire(1, false),
+	};
+	const struct am_atm_footer footer = {.lost = {[AM_LOST_FULL] = 5, [AM_LOST_MEMORY] = 7}};
+
+	begin_trace(0);
+	add_units(0, 0, u, 4);
+	trace.n += am_atm_put_footer(trace.bytes + trace.n, &footer);
+	cr_assert_eq(read_all(false, NULL), 0);
+	cr_assert_eq(n_got, 5);
+	cr_assert_eq(got[1].kind, AM_LOST);
+	cr_assert_eq(got[1].aux, 3);
+	cr_assert_eq(got[3].kind, AM_LOST);
+	cr_assert_eq(got[3].mode, AM_LOST_FULL);
+	cr_assert_eq(got[3].aux, 2);
+	cr_assert_eq(got[4].mode, AM_LOST_MEMORY);
+	cr_assert_eq(got[4].aux, 7);
+}
+
 Test(reader, missing_units_are_refused_with_offset_and_reason)
 {
 	const struct am_unit u = acquire(0, false);
