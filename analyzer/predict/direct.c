@@ -46,14 +46,16 @@ int32_t am_direct_or(struct am_direct *d, const int32_t *lits, uint32_t count)
 	am_direct_clause(d, (const int32_t[]){ __VA_ARGS__ },                                      \
 			 sizeof((const int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
 
-/* HB(a, b), with must-happen-before folded into constants. */
+/* HB(a, b), with must-happen-before folded into constants. Equal numbers count in the order of the
+ * events, as the witness has it: so HB is total, and HB(b, a) is its negation. */
 int32_t am_direct_before(struct am_direct *d, uint32_t a, uint32_t b)
 {
 	if (a == b || am_must_before(&d->engine->must, b, a))
 		return AM_SMT_FALSE;
 	if (am_must_before(&d->engine->must, a, b))
 		return AM_SMT_TRUE;
-	return am_smt_less(d->smt, d->order[a], d->order[b]);
+	return a < b ? -am_smt_less(d->smt, d->order[b], d->order[a])
+		     : am_smt_less(d->smt, d->order[a], d->order[b]);
 }
 
 int32_t am_direct_node(struct am_direct *d, uint32_t node)
