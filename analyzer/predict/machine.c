@@ -312,6 +312,8 @@ static void allocate(struct am_machine *m)
 	m->own = am_xalloc(cells, sizeof(uint32_t));
 	m->taint = am_xalloc(cells, sizeof(uint32_t));
 	m->loaded = am_xalloc((size_t)cells + objects, sizeof(uint32_t));
+	m->chain = am_xalloc((size_t)cells + objects, sizeof(uint32_t));
+	memset(m->chain, 0xff, ((size_t)cells + objects) * sizeof(uint32_t));
 	memset(m->token_row, 0xff, objects * sizeof(uint32_t));
 	memset(m->last_write, 0xff, cells * sizeof(uint32_t));
 	for (uint32_t e = 0; e < m->run->event.n; e++) {
@@ -377,6 +379,7 @@ void am_machine_free(struct am_machine *m)
 	free(m->own);
 	free(m->taint);
 	free(m->loaded);
+	free(m->chain);
 	free(m->journal.at);
 	memset(m, 0, sizeof *m);
 }

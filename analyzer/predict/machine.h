@@ -36,6 +36,7 @@ struct am_machine {
 	uint32_t *last_write;
 	uint32_t *own, *taint, *taint_thread;
 	uint32_t *loaded; /* keys whose state was loaded for this segment */
+	uint32_t *chain;  /* of a search's trail, by key (cells, then objects); AM_NONE outside */
 	VEC(struct am_machine_change) journal;
 };
 
