@@ -8,7 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 PATH=$B/bin:$PATH
-budget=${BUDGET:-500} # thousands of steps per region: about 10 s of plain search
+budget=${BUDGET:-30000}  # thousands of steps per region: about 10 s
+total=${TOTAL:-180000} # of a whole row: about a minute; regions beyond it are undecided
 
 num() { sed -n "s/.*$2 \([0-9.]*\).*/\1/p" <<<"$1" | head -1; }
 
@@ -16,7 +17,7 @@ row() { # row NAME EVENTS SCENARIO OPTIONS...
 	local name=$1 events=$2 scenario=$3 out begin end size statics
 	shift 3
 	begin=$(date +%s.%N)
-	out=$(timeout "${LIMIT:-600}" atommon-predict --model avp --atomic "$atomic" --stats --budget "$budget" "$@" "$T/$name.atm" 2>&1 || true)
+	out=$(timeout "${LIMIT:-600}" atommon-predict --model avp --atomic "$atomic" --stats --budget "$budget" --total "$total" "$@" "$T/$name.atm" 2>&1 || true)
 	end=$(date +%s.%N)
 	if ! grep -q 'segments' <<<"$out"; then
 		printf '%-11s %6s  %-22s  stopped after %s s\n' "$name" "$events" "$scenario" "${LIMIT:-600}"
