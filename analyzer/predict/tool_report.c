@@ -85,6 +85,29 @@ static struct am_event witness_event(const struct am_run *run, const struct am_r
 	return e;
 }
 
+/*
+ * A witness that begins inside the region leaves out how the region began: the eid of the first event
+ * of the region's thread, its begin included, that ran before the witness; `*end` is the witness's
+ * own first one.
+ */
+static uint32_t region_start(const struct am_run *run, const struct am_region_result *r, uint32_t *end)
+{
+	const struct am_run_region *a = &run->region.at[r->region];
+	uint32_t first = a->first;
+
+	for (*end = a->last + 1; first > 1; first--)
+		if (am_run_raw(run, am_run_at(run, a->thread, first))->index <= a->begin_index)
+			break;
+	for (uint32_t i = 0; i < r->witness_n; i++) {
+		const struct am_run_event *e = &run->event.at[r->witness[i]];
+		if (e->thread == a->thread) {
+			*end = e->eid;
+			break;
+		}
+	}
+	return first;
+}
+
 static void correct(struct am_access *x, const struct am_event *steps, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -105,19 +128,24 @@ static void report(struct am_predict_tool *j, struct am_reporter *reporter, cons
 	if (!am_vpath_find(run, r->region, r->witness, r->witness_n, &cycle))
 		return;
 	am_schedule_moved(run, r, &cycle, moved, sizeof moved);
-	const struct am_event **events = am_xalloc(r->witness_n, sizeof *events);
-	struct am_event *steps = am_xalloc(r->witness_n, sizeof *steps);
-	for (uint32_t i = 0; i < r->witness_n; i++) {
-		steps[i] = witness_event(run, r, i);
+	uint32_t end, start = region_start(run, r, &end);
+	const uint32_t before = start < end ? end - start : 0, n = before + r->witness_n;
+	const struct am_event **events = am_xalloc(n, sizeof *events);
+	struct am_event *steps = am_xalloc(n, sizeof *steps);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i < before)
+			steps[i] = *am_run_raw(run, am_run_at(run, run->region.at[r->region].thread, start + i));
+		else
+			steps[i] = witness_event(run, r, i - before);
 		events[i] = &steps[i];
 	}
 	for (uint32_t i = 0; i < cycle.n_edges; i++) {
-		correct(&cycle.edge[i].from, steps, r->witness_n);
-		correct(&cycle.edge[i].to, steps, r->witness_n);
+		correct(&cycle.edge[i].from, steps, n);
+		correct(&cycle.edge[i].to, steps, n);
 	}
 	const struct am_witness witness = {
 		.event = events,
-		.n_events = r->witness_n,
+		.n_events = n,
 		.moved = moved,
 		.model = am_predict_model_name(r->model),
 		.status = r->model == AM_PREDICT_SYNC ? AM_POTENTIAL : AM_PREDICTED};
@@ -192,6 +220,17 @@ static void tell_undecided(struct am_predict_tool *j, FILE *out)
 	}
 }
 
+static const char *why_no_region(const struct am_predict_tool *j)
+{
+	if (!j->atomic || !strstr(j->atomic, "fn:"))
+		return "mark some with atommon.h, or choose with --atomic sections or --atomic fn:GLOB";
+	for (uint32_t i = 0; i < j->loaded.events.n; i++)
+		if (j->loaded.events.at[i].kind == AM_ENTER)
+			return "no function that it entered has such a name";
+	return "it has no function entries; build with 'atommon cc' and record with ATOMMON_ATOMIC=fn:GLOB "
+	       "(fn:* keeps all functions, to choose from later)";
+}
+
 void am_tool_summarise(struct am_predict_tool *j, FILE *out)
 {
 	const struct am_run *run = &j->loaded.run;
@@ -219,8 +258,10 @@ void am_tool_summarise(struct am_predict_tool *j, FILE *out)
 			"ATOMMON_OVERFLOW=block\n",
 			run->regions_lost, run->lost);
 	if (!run->region.n && !run->regions_lost)
-		fprintf(out, "no region in this trace: mark some with atommon.h, or choose with --atomic "
-			     "sections or --atomic fn:GLOB\n");
+		fprintf(out, "no region in this trace: %s\n", why_no_region(j));
+	if (j->is_auto && j->options.model == AM_PREDICT_AVP && j->count[AM_OUT_PROVED])
+		fprintf(out, "proved as far as reads get their recorded values: a program built with "
+			     "'atommon cc --symbolic' also shows what other values lead to\n");
 	for (uint32_t i = 0; j->all && i < run->region.n; i++)
 		if (j->results[i].outcome == AM_OUT_PROVED)
 			name_region(j, out, &j->results[i], am_how_name((enum am_how)j->results[i].how));
