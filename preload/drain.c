@@ -49,7 +49,9 @@ static uint32_t flush_wanted, flush_done; /* futex: generations of flush request
 static uint32_t close_wanted;		  /* enum am_close, after the flush */
 static uint32_t progress; /* counts passes that moved something */
 static bool has_membarrier;
+static bool has_own_files;
 static pthread_t drain_thread;
+static pid_t drain_tid;
 static uint64_t since_flush; /* units recorded since every ring was flushed */
 static struct am_unit batch[BATCH]; /* consumer's */
 
@@ -244,13 +246,16 @@ static void sleep_on(unsigned idle)
 	__atomic_store_n(&am_after.drain_asleep, 0, __ATOMIC_RELAXED);
 }
 
-/* A descriptor table of our own, with nothing of the application's in it. */
+/* A descriptor table of our own, with nothing of the application's in it; and a root and working directory,
+ * which the application may change. */
 static void leave_descriptors(void)
 {
 	const int fd = am_sink_record_fd();
 
-	if (unshare(CLONE_FILES) != 0)
+	has_own_files = false;
+	if (am_process_is_filtered() || unshare(CLONE_FILES | CLONE_FS) != 0)
 		return;
+	has_own_files = true;
 	if (fd > 0)
 		syscall(SYS_close_range, 0, (unsigned)fd - 1, 0);
 	syscall(SYS_close_range, fd < 0 ? 0 : (unsigned)fd + 1, UINT_MAX, 0);
@@ -263,6 +268,7 @@ static void *drain_main(void *unused)
 
 	(void)unused;
 	am_tls.owned = 1;
+	drain_tid = gettid();
 	prctl(PR_SET_NAME, "atommon");
 	leave_descriptors();
 	if (is_checking())
@@ -458,6 +464,31 @@ void am_drain_stop(void)
 	am_tls.inside++;
 	am_real.pthread_join(drain_thread, NULL);
 	am_tls.inside--;
+}
+
+void am_drain_pause(void)
+{
+	uint32_t expected = RUNNING;
+
+	if (am_tls.muted || am_tls.inside || am_tls.owned || am_state() < AM_IDLE || am_thread_count() != 1 ||
+	    !__atomic_compare_exchange_n(&running, &expected, STOPPED, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	const int saved = errno;
+	am_drain_wake();
+	am_tls.inside++;
+	am_real.pthread_join(drain_thread, NULL);
+	am_tls.inside--;
+	/* Joined is not yet gone: the kernel counts it a moment longer. */
+	for (int i = 0; i < 10000 && syscall(SYS_tgkill, getpid(), drain_tid, 0) == 0; i++)
+		sched_yield();
+	__atomic_store_n(&running, NOT_RUNNING, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+bool am_drain_has_own_files(void)
+{
+	return has_own_files;
 }
 
 void am_drain_forget(void)

@@ -32,6 +32,7 @@ static uint32_t init_lock;
 static pid_t owner;	    /* the process that all our memory belongs to */
 static bool has_settings;   /* am_opt is filled in: also in a forked child */
 static bool is_ending;
+static bool is_retired;	    /* also in a forked child */
 static char trace_path[600];
 
 static void set_state(uint32_t state)
@@ -178,6 +179,9 @@ static void initialise(void)
 			forget_parent();
 		if (!has_settings) {
 			am_real_resolve();
+			if (am_confine_ready)
+				am_confine_ready();
+			am_msg_init();
 			is_meant = read_settings();
 			if (!is_meant)
 				am_opt.enabled = false;
@@ -200,6 +204,8 @@ bool am_rouse_watching(void)
 {
 	if (am_tls.inside)
 		return false;
+	if (am_state() == AM_COLD && is_retired)
+		set_state(AM_PASS);
 	if (am_state() == AM_COLD) {
 		/* In a child of fork the lock may be held by a thread that does not exist here. */
 		if (owner && owner != getpid())
@@ -244,6 +250,20 @@ void am_finish(enum am_ending how)
 	if (am_drain_finish(how == AM_ENDING_EXIT ? AM_CLOSE_RECORD | AM_CLOSE_CHECK : AM_CLOSE_RECORD))
 		am_area_delete();
 	errno = saved;
+}
+
+void am_retire(void)
+{
+	const uint32_t state = am_state();
+
+	/* A child of vfork, or of clone with our memory: what it gives up, its parent keeps. */
+	if (am_tls.muted || (state != AM_COLD && owner && owner != getpid()))
+		return;
+	is_retired = true;
+	am_finish(AM_ENDING_EXIT);
+	set_state(AM_PASS);
+	if (state >= AM_IDLE)
+		am_drain_stop();
 }
 
 void am_unfinish(void)

@@ -5,12 +5,20 @@
 #include "preload/msg.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/log.h"
+#include "preload/runtime.h"
+
+enum { WAIT_MS = 200 };
 
 static size_t put(char *out, size_t at, size_t size, const char *text)
 {
@@ -76,23 +84,74 @@ size_t am_format(char *out, size_t size, const char *format, ...)
 #define SYS_pidfd_getfd 438
 #endif
 
+static struct {
+	bool is_there;
+	dev_t dev;
+	ino_t ino;
+} at_start; /* descriptor 2 */
+
+void am_msg_init(void)
+{
+	struct stat st;
+
+	at_start.is_there = fstat(2, &st) == 0;
+	if (at_start.is_there) {
+		at_start.dev = st.st_dev;
+		at_start.ino = st.st_ino;
+	}
+}
+
+bool am_stderr_is_safe(int fd)
+{
+	struct stat st;
+
+	if (!at_start.is_there || fstat(fd, &st) != 0)
+		return false;
+	if (st.st_dev == at_start.dev && st.st_ino == at_start.ino)
+		return true;
+	const int flags = fcntl(fd, F_GETFL);
+	return S_ISCHR(st.st_mode) ||
+	       (S_ISREG(st.st_mode) && flags >= 0 && flags & O_APPEND && (flags & O_ACCMODE) == O_WRONLY);
+}
+
+int am_stderr_borrow(void)
+{
+	if (!am_tls.owned || !am_drain_has_own_files())
+		return 2;
+	/* The drain thread has a table of its own; keeping a copy would hold a pipe open. */
+	const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	const int fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
+	if (self >= 0)
+		close(self);
+	return fd;
+}
+
+/* Nobody who does not read is waited for, and a closed pipe does not become the application's signal. */
+static long write_quietly(int fd, const char *bytes, size_t n)
+{
+	const struct timespec at_once = {0, 0};
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	sigset_t pipe, old, pending;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	const long r = poll(&p, 1, WAIT_MS) > 0 ? write(fd, bytes, n) : -1;
+	if (r < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return r;
+}
+
 long am_write_stderr(const char *bytes, size_t n)
 {
 	const int saved = errno;
-	long r;
+	const int fd = am_stderr_borrow();
+	const long r = fd >= 0 && am_stderr_is_safe(fd) ? write_quietly(fd, bytes, n) : -1;
 
-	if (am_tls.owned) {
-		/* Borrow the application's descriptor: keeping a copy would hold a pipe open. */
-		const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-		const int fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
-		r = fd < 0 ? -1 : write(fd, bytes, n);
-		if (fd >= 0)
-			close(fd);
-		if (self >= 0)
-			close(self);
-	} else {
-		r = write(2, bytes, n);
-	}
+	if (fd >= 0 && fd != 2)
+		close(fd);
 	errno = saved;
 	return r;
 }

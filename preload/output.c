@@ -19,7 +19,6 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,20 +110,6 @@ void am_output_write(void *ctx, const char *bytes, size_t n)
 	output.n += n;
 }
 
-/* Is descriptor 2 what it was, or at least something one writes messages to? */
-static bool stderr_is_safe(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		return false;
-	if (output.has_stderr && st.st_dev == output.dev && st.st_ino == output.ino)
-		return true;
-	const int flags = fcntl(fd, F_GETFL);
-	return S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) ||
-	       (S_ISREG(st.st_mode) && flags >= 0 && (flags & O_ACCMODE) == O_WRONLY);
-}
-
 /* What descriptor 2 was at start, opened again: many programs close it before they end. */
 static int reopen(const char *path)
 {
@@ -151,19 +136,6 @@ static int reopen_stderr(void)
 	return fd;
 }
 
-/* The host's descriptor 2 of now. */
-static int borrow_stderr(void)
-{
-	if (!am_tls.owned)
-		return 2;
-	/* The drain thread has a table of its own. */
-	const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	const int fd = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, 2, 0);
-	if (self >= 0)
-		close(self);
-	return fd;
-}
-
 /* A descriptor to write to, to be closed unless it is 2; -1: none. */
 static int open_log(void)
 {
@@ -172,8 +144,8 @@ static int open_log(void)
 		if (fd >= 0)
 			return fd;
 	}
-	const int fd = borrow_stderr();
-	if (fd >= 0 && stderr_is_safe(fd))
+	const int fd = am_stderr_borrow();
+	if (fd >= 0 && am_stderr_is_safe(fd))
 		return fd;
 	if (fd >= 0 && fd != 2)
 		close(fd);

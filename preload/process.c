@@ -3,8 +3,11 @@
  * a page, and the two sides of vfork (vfork.S). Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "preload/log.h"
 #include "preload/runtime.h"
@@ -21,6 +24,21 @@ void am_process_watch_exits(void)
 
 	if (!is_done)
 		is_done = at_quick_exit(at_quick) == 0;
+}
+
+bool am_process_is_filtered(void)
+{
+	static const char field[] = "\nSeccomp:\t";
+	char text[4096];
+	const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	const char *at = strstr(text, field);
+	return at && at[sizeof field - 1] != '0';
 }
 
 /* ---- fork, vfork ----------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ const char *am_first_getenv(const char *name);
 void am_thread_arm(void);
 /* A thread that nobody announced, the first one among them: counts as the application's. */
 void am_thread_adopt(void);
+/* Threads of the application that have not ended. */
+uint32_t am_thread_count(void);
 /* The thread that initialises. */
 void am_thread_begin_main(void);
 void am_thread_forget(void);
@@ -41,6 +43,12 @@ enum am_ending { AM_ENDING_EXIT, AM_ENDING_EXEC };
 void am_finish(enum am_ending how);
 /* exec failed: go on. */
 void am_unfinish(void);
+/* End for good, here and in all children: from now on not one system call of ours. */
+void am_retire(void);
+/* The real functions are known (hook_confine.c; weak, for the library's own tests have no hooks). */
+__attribute__((weak)) void am_confine_ready(void);
+/* Was the program started behind a seccomp filter? Then calls that few programs make might kill it. */
+bool am_process_is_filtered(void);
 
 /* All modules of now, into the table; in init only, for it takes the loader's lock. */
 void am_modules_scan(void);
@@ -86,6 +94,11 @@ bool am_drain_finish(uint32_t close);
 void am_drain_try(void);
 /* The application's last thread ends: so does the drain thread, or the process would live on. */
 void am_drain_stop(void);
+/* Only one thread of the application is left, and it is about to do what needs a process with one thread: ours
+ * ends, and starts again with the next one. */
+void am_drain_pause(void);
+/* Does the drain thread have a descriptor table of its own? */
+bool am_drain_has_own_files(void);
 void am_drain_forget(void);
 
 #endif

@@ -35,6 +35,8 @@ static struct {
 	/* Tables: what the trace has. */
 	uint32_t sites, site_hole, strings, string_hole, threads, thread_hole, modules_seen;
 	bool is_stopped;
+	bool is_closed;	  /* the footer is written: units stay in their rings */
+	bool is_reopened; /* exec failed: take it off again. Set by an application's thread. */
 } out = {.fd = -1};
 
 uint32_t am_modules_changed;
@@ -269,10 +271,24 @@ static bool record_open(void)
 	return append(out.table, am_atm_table_end(&t), false);
 }
 
+/* The program lives on behind the footer: cut that off, before anything else is written. */
+static void resume(void)
+{
+	if (!__atomic_exchange_n(&out.is_reopened, false, __ATOMIC_ACQUIRE) || !out.is_closed)
+		return;
+	const int fd = trace_fd();
+	if (fd >= 0 && ftruncate(fd, (off_t)out.before_footer) == 0)
+		out.offset = out.before_footer;
+	out.is_closed = false;
+}
+
 static bool record_units(uint32_t thread, uint64_t position, const struct am_unit *units, size_t n)
 {
 	uint64_t records = 0;
 
+	resume();
+	if (out.is_closed)
+		return false;
 	for (size_t i = 0; i < n; i++)
 		records += (units[i].w0 & AM_R_KIND_MASK) != AM_EXT;
 	if (!out.is_stopped) {
@@ -294,6 +310,10 @@ static void record_close(void)
 	struct am_atm_footer footer = {.units = out.units, .records = out.records, .end_ns = wall_ns()};
 	uint8_t buf[sizeof(struct am_atm_chunk) + sizeof footer];
 
+	resume();
+	if (out.is_closed)
+		return;
+	out.is_closed = true;
 	if (!out.is_stopped)
 		put_tables(true);
 	memcpy(footer.lost, am_area.file->lost, sizeof footer.lost);
@@ -304,10 +324,7 @@ static void record_close(void)
 
 void am_sink_record_reopen(void)
 {
-	const int fd = trace_fd();
-
-	if (fd >= 0 && ftruncate(fd, (off_t)out.before_footer) == 0)
-		out.offset = out.before_footer;
+	__atomic_store_n(&out.is_reopened, true, __ATOMIC_RELEASE); /* partner: resume */
 }
 
 static void record_forget(void)

@@ -75,6 +75,11 @@ static void at_end(void *round)
 		am_drain_wake(); /* many short threads: have their lanes back soon */
 }
 
+uint32_t am_thread_count(void)
+{
+	return __atomic_load_n(&n_threads, __ATOMIC_ACQUIRE);
+}
+
 void am_thread_adopt(void)
 {
 	__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
