@@ -117,22 +117,21 @@ static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
 	range[i].start = start;
 	range[i].end = start + size;
 	range[i].id = id;
-	__atomic_store_n(&n_ranges, i + 1, __ATOMIC_RELEASE); /* partner: am_function_at */
+	__atomic_store_n(&n_ranges, i + 1, __ATOMIC_RELEASE); /* partner: learn */
 }
 
-uint32_t am_function_at(uintptr_t pc, uintptr_t *start)
+uint32_t am_function_name(uint32_t number, uintptr_t *start)
 {
-	const uint32_t n = __atomic_load_n(&n_ranges, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (pc >= range[i].start && pc < range[i].end) {
-			*start = range[i].start;
-			return range[i].id;
-		}
-	return 0;
+	*start = range[number - 1].start;
+	return range[number - 1].id;
 }
 
-void am_function_learn(uintptr_t pc)
+/* A callback knows only where it was called from. Places met: that address << 16, above the number of
+ * the region function it lies in. Two places of one bucket take turns; a look-up is one load. */
+enum { PLACES = 8192 };
+static uint64_t places[PLACES];
+
+static uint32_t learn(uintptr_t pc)
 {
 	struct am_real_module m;
 	const int saved = errno;
@@ -140,6 +139,23 @@ void am_function_learn(uintptr_t pc)
 	if (am_real_find_module(pc, &m) && m.path[0] && claim_module(m.base))
 		read_module(m.path, m.base);
 	errno = saved;
+	const uint32_t n = __atomic_load_n(&n_ranges, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		if (pc >= range[i].start && pc < range[i].end)
+			return i + 1;
+	return 0;
+}
+
+uint32_t am_function_at(uintptr_t pc)
+{
+	uint64_t *place = &places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	if (am_likely(seen >> 16 == pc))
+		return seen & 0xffff;
+	const uint32_t number = learn(pc);
+	__atomic_store_n(place, (uint64_t)pc << 16 | number, __ATOMIC_RELAXED);
+	return number;
 }
 
 static bool is_region(const char *name)
@@ -160,7 +176,10 @@ static bool is_region(const char *name)
 	return false;
 }
 
-static void read_symbols(const char *file, size_t size, uintptr_t base)
+typedef void symbol_fn(const ElfW(Sym) *symbol, const char *name, void *ctx);
+
+/* Every symbol of the file that has a name inside it. */
+static void each_symbol(const char *file, size_t size, symbol_fn *fn, void *ctx)
 {
 	const ElfW(Ehdr) *e = (const void *)file;
 
@@ -179,25 +198,47 @@ static void read_symbols(const char *file, size_t size, uintptr_t base)
 		    text->sh_size == 0 || file[text->sh_offset + text->sh_size - 1] != 0)
 			continue;
 		const ElfW(Sym) *symbol = (const void *)(file + s->sh_offset);
-		for (size_t k = 0; k < s->sh_size / sizeof *symbol; k++) {
-			char buf[256], base_buf[256];
-			if (ELF64_ST_TYPE(symbol[k].st_info) != STT_FUNC || !symbol[k].st_value ||
-			    symbol[k].st_name >= text->sh_size)
-				continue;
-			const char *mangled = base_name(file + text->sh_offset + symbol[k].st_name,
-							base_buf, sizeof base_buf);
-			const char *name = plain_name(mangled, buf, sizeof buf);
-			if (!is_region(name) && !is_region(mangled))
-				continue;
-			uint32_t *p = find(base + symbol[k].st_value, true);
-			const uint32_t id = am_intern(name);
-			if (!p || !id)
-				continue;
-			if (__atomic_load_n(p, __ATOMIC_RELAXED) <= 1)
-				add_range(base + symbol[k].st_value, symbol[k].st_size, id);
-			__atomic_store_n(p, id + 1, __ATOMIC_RELEASE);
-		}
+		for (size_t k = 0; k < s->sh_size / sizeof *symbol; k++)
+			if (symbol[k].st_name < text->sh_size)
+				fn(&symbol[k], file + text->sh_offset + symbol[k].st_name, ctx);
 	}
+}
+
+/* A module that does not call us when it enters a function has no region functions. */
+static void look_for_calls(const ElfW(Sym) *symbol, const char *name, void *has_calls)
+{
+	if (symbol->st_shndx == SHN_UNDEF &&
+	    (!strcmp(name, "__tsan_func_entry") || !strcmp(name, "__cyg_profile_func_enter")))
+		*(bool *)has_calls = true;
+}
+
+static void add_function(const ElfW(Sym) *symbol, const char *text, void *ctx)
+{
+	const uintptr_t base = *(const uintptr_t *)ctx, address = base + symbol->st_value;
+	char buf[256], base_buf[256];
+
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_value)
+		return;
+	const char *mangled = base_name(text, base_buf, sizeof base_buf);
+	const char *name = plain_name(mangled, buf, sizeof buf);
+	if (!is_region(name) && !is_region(mangled))
+		return;
+	uint32_t *p = find(address, true);
+	const uint32_t id = am_intern(name);
+	if (!p || !id)
+		return;
+	if (__atomic_load_n(p, __ATOMIC_RELAXED) <= 1)
+		add_range(address, symbol->st_size, id);
+	__atomic_store_n(p, id + 1, __ATOMIC_RELEASE);
+}
+
+static void read_symbols(const char *file, size_t size, uintptr_t base)
+{
+	bool has_calls = false;
+
+	each_symbol(file, size, look_for_calls, &has_calls);
+	if (has_calls)
+		each_symbol(file, size, add_function, &base);
 }
 
 static void read_module(const char *path, uintptr_t base)
@@ -236,10 +277,13 @@ void am_functions_resolve(void)
 {
 	const uint32_t n = am_ringtable_used(&am_area.file->modules);
 
-	memset(table, 0, sizeof table);
-	n_resolved = n_ranges = 0;
 	am_has_functions = strstr(am_opt.atomic, "fn:") != NULL;
-	for (uint32_t i = 0; am_has_functions && i < n; i++) {
+	if (!am_has_functions)
+		return;
+	memset(table, 0, sizeof table);
+	memset(places, 0, sizeof places);
+	n_resolved = n_ranges = 0;
+	for (uint32_t i = 0; i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];
 		if (row->state == 1 && claim_module(row->base))
 			read_module(row->path, row->base);

@@ -29,9 +29,11 @@ struct am_lane {
 	uint32_t depth;		/* open regions, for atommon_end without a begin */
 	uint32_t open[64];	/* their names */
 	struct {
-		uintptr_t cfa, start;
+		uintptr_t cfa;
+		uint32_t number;
 	} functions[AM_FUNCTIONS_MAX]; /* entered functions that are regions (tsan_func.c) */
-	uint32_t n_functions, functions_of; /* how many; am_tls.id of whom */
+	uint32_t n_functions, functions_beyond; /* how many; and how many calls deeper than that */
+	uint32_t functions_of;			/* am_tls.id of whom */
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 
 	/* Consumer's, on lines of their own. */

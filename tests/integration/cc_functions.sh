@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Region functions by the compilers' callbacks: recursion deeper than is followed, frames left by
+# longjmp, names only of modules that have such functions.
+. "$(dirname "$0")/../lib.sh"
+
+for cc in gcc clang-14; do
+	ATOMMON_CC=$cc check "$cc builds it" atommon-cc -g -O1 "$TOP/tests/prog/cc_recursion.c" -o recursion -pthread
+	rm -f r.atm
+	preload ATOMMON_MODE=record ATOMMON_TRACE=r.atm ATOMMON_ATOMIC=fn:descend ./recursion >out 2>err
+	same "$cc: output" "$(LD_PRELOAD='' ./recursion)" "$(cat out)"
+	atommon-dump --text r.atm >text
+	# 64 frames of the deep call are followed, 6 of the one that is left by longjmp, 3 of the last
+	same "$cc: entries" 73 "$(grep -c ' enter ' text)"
+	same "$cc: every entry is left" 73 "$(grep -c ' leave-fn ' text)"
+	same "$cc: three regions" 3 "$(atommon-predict r.atm | sed -n 's/.*: \([0-9]*\) regions.*/\1/p')"
+	preload ATOMMON_MODE=record ATOMMON_TRACE=all.atm ATOMMON_ATOMIC='fn:*' ./recursion >out
+	check "$cc: names of this program only" test "$(atommon-dump --stats all.atm | sed -n 's/.*strings \([0-9]*\).*/\1/p')" -lt 60
+	same "$cc: chosen later" "3" "$(atommon-predict --atomic fn:desc* all.atm | sed -n 's/.*: \([0-9]*\) regions.*/\1/p')"
+	check "$cc: says that no such function was entered" \
+		grep -q 'no function that it entered' <(atommon-predict --atomic fn:nothing all.atm)
+	preload ATOMMON_MODE=record ATOMMON_TRACE=none.atm ./recursion >out
+	check "$cc: says that there are no entries" grep -q 'no function entries' <(atommon-predict --atomic fn:descend none.atm)
+	rm -f recursion
+done
+finish
