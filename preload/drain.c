@@ -24,6 +24,7 @@
 
 #include "atommon/trace.h"
 #include "preload/area.h"
+#include "preload/backoff.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
 #include "preload/sink.h"
@@ -274,8 +275,8 @@ static void *drain_main(void *unused)
 	if (is_checking())
 		has_membarrier =
 			syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-	while (!take_role())
-		sched_yield();
+	for (unsigned i = 0; !take_role(); i++)
+		am_backoff(i);
 	for (;;) {
 		const uint32_t asked = __atomic_load_n(&flush_wanted, __ATOMIC_ACQUIRE);
 		const bool is_flush = asked != flush_done;
@@ -384,7 +385,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 				return false; /* we are inside the drain, in a signal handler */
 			else if (round > 2)
 				drop_role();
-			sched_yield();
+			am_backoff(round);
 		} else {
 			const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_RELAXED);
 			__atomic_store_n(&lane->wake_at, am_tls.head + need - (lane->mask + 1),
@@ -416,10 +417,10 @@ bool am_drain_finish(uint32_t close)
 	__atomic_store_n(&close_wanted, close, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING || am_tls.owned) {
 		const uint64_t start = now_ms();
-		while (!am_tls.owned && !take_role()) {
+		for (unsigned i = 0; !am_tls.owned && !take_role(); i++) {
 			if (now_ms() - start > FINISH_MS)
 				return false;
-			sched_yield();
+			am_backoff(i);
 		}
 		am_tls.inside++;
 		flush();

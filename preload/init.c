@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "preload/area.h"
+#include "preload/backoff.h"
 #include "preload/msg.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
@@ -170,8 +170,8 @@ static void initialise(void)
 	const int saved = errno;
 
 	am_tls.inside++;
-	while (__atomic_exchange_n(&init_lock, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
+	for (unsigned i = 0; __atomic_exchange_n(&init_lock, 1, __ATOMIC_ACQUIRE); i++)
+		am_backoff(i);
 	if (am_state() == AM_COLD) {
 		const bool is_child = owner && owner != getpid();
 		bool is_meant = true;

@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "preload/area.h"
+#include "preload/backoff.h"
 #include "preload/runtime.h"
 #include "preload/site.h"
 
@@ -34,8 +34,9 @@ uint32_t am_lane_count(void)
 
 void am_lane_lock(void)
 {
-	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE)) /* partner: am_lane_unlock */
-		sched_yield();
+	/* partner: am_lane_unlock */
+	for (unsigned i = 0; __atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE); i++)
+		am_backoff(i);
 }
 
 void am_lane_unlock(void)

@@ -2,19 +2,20 @@
 /*
  * Performing an access and taking its number in one step, under the tiny lock of the object's slot:
  * so even accesses that race are ordered as they happened. A signal handler that finds the lock
- * held by the very thread it interrupted goes on without it.
+ * held by the very thread it interrupted goes on without it. A holder may never come back (the access
+ * faulted, and the handler jumped out of it; or the thread was cancelled there): after half a second
+ * the lock is taken over.
  */
 #ifndef ATOMMON_PRELOAD_SLOT_H
 #define ATOMMON_PRELOAD_SLOT_H
 
-#include <sched.h>
-
+#include "preload/backoff.h"
 #include "preload/log.h"
 
 /* The lock holds the id of its owner + 1. False: ours already, below a signal handler. */
 static inline bool am_slot_lock(struct am_slot *slot)
 {
-	enum { SPINS = 200 };
+	enum { SPINS = 200, PATIENCE = 5000 };
 	const uint32_t me = am_tls.id;
 
 	for (unsigned spins = 0;; spins++) {
@@ -27,8 +28,13 @@ static inline bool am_slot_lock(struct am_slot *slot)
 			return false;
 		if (spins < SPINS)
 			__builtin_ia32_pause();
+		else if (spins < SPINS + PATIENCE)
+			am_backoff(spins - SPINS);
+		else if (__atomic_compare_exchange_n(&slot->lock, &seen, me, false, __ATOMIC_ACQUIRE,
+						     __ATOMIC_RELAXED))
+			return true;
 		else
-			sched_yield();
+			spins = 0;
 	}
 }
 

@@ -12,12 +12,15 @@
  *   handlers   exit handlers that start threads
  *   undumpable a process that nobody may look into
  *   stopped    stopped and continued again and again, with threads running
+ *   fault      an annotated access that faults; the handler jumps out of it
+ *   realtime   threads of real-time priority come and go beside others, all on one core
  */
 /* SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
@@ -31,6 +34,8 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "atommon.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 
@@ -358,6 +363,72 @@ static int stopped(void)
 	return 0;
 }
 
+static sigjmp_buf out;
+
+static void on_fault(int signal)
+{
+	siglongjmp(out, signal);
+}
+
+static void *load(void *p)
+{
+	return (void *)(long)ATOMMON_LOAD(*(int *)p);
+}
+
+static int fault(void)
+{
+	int *p = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction action = {.sa_handler = on_fault};
+	volatile int faults = 0;
+	pthread_t t;
+	void *got = NULL;
+
+	sigaction(SIGSEGV, &action, NULL);
+	threads(10);
+	for (int i = 0; i < 100; i++) {
+		if (sigsetjmp(out, 1) == 0)
+			load(p);
+		else
+			faults++;
+	}
+	mprotect(p, 4096, PROT_READ | PROT_WRITE);
+	ATOMMON_STORE(*p, 14);
+	pthread_create(&t, NULL, load, p); /* another thread, the same place */
+	pthread_join(t, &got);
+	printf("%d faults, %ld\n", faults, (long)got);
+	return 0;
+}
+
+static int realtime(void)
+{
+	const struct sched_param one = {1};
+	pthread_attr_t attr;
+	cpu_set_t first;
+	pthread_t t[THREADS], u;
+
+	CPU_ZERO(&first);
+	sched_getaffinity(0, sizeof first, &first);
+	for (int i = 0, n = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &first) && n++)
+			CPU_CLR(i, &first);
+	sched_setaffinity(0, sizeof first, &first);
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &one);
+	for (int round = 0; round < 100; round++) {
+		pthread_create(&u, NULL, work, (void *)100);
+		for (int i = 0; i < THREADS; i++)
+			if (pthread_create(&t[i], &attr, work, (void *)1000) != 0)
+				pthread_create(&t[i], NULL, work, (void *)1000);
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(t[i], NULL);
+		pthread_join(u, NULL);
+	}
+	printf("%ld\n", shared);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -365,7 +436,8 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} cases[] = {{"altstack", altstack}, {"contexts", contexts}, {"clone", children}, {"raw", raw},
 		     {"spawner", spawner},   {"own", own},	     {"timer", timer},	  {"failing", failing},
-		     {"handlers", handlers}, {"undumpable", undumpable}, {"stopped", stopped}};
+		     {"handlers", handlers}, {"undumpable", undumpable}, {"stopped", stopped},
+		     {"fault", fault},	     {"realtime", realtime}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (!strcmp(argv[1], cases[i].name))
