@@ -9,7 +9,7 @@ T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 PATH=$B/bin:$PATH
 budget=${BUDGET:-30000}  # thousands of steps per region: about 10 s
-total=${TOTAL:-180000} # of a whole row: about a minute; regions beyond it are undecided
+total=${TOTAL:-60000}  # of a whole row: about 20 s; regions beyond it are undecided
 
 num() { sed -n "s/.*$2 \([0-9.]*\).*/\1/p" <<<"$1" | head -1; }
 
