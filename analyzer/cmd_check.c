@@ -62,6 +62,7 @@ static const char usage[] =
 	"  --verify            run both checkers; they must agree\n"
 	"  --stats             graph sizes, peak memory, events per second\n"
 	"  --format FORMAT     text (default), json (one object a line), sarif\n"
+	"  --json, --sarif     the same, shorter\n"
 	"  --suppressions FILE do not report what this file names; may be repeated\n"
 	"  --max-reports N     distinct reports in full (default 50)\n"
 	"  --memory SIZE       ceiling of the checker's memory, with K, M or G (default: none)\n"
@@ -149,6 +150,7 @@ static int parse(struct check *c, int argc, char **argv)
 		{"memory", required_argument, NULL, 'M'},      {"no-symbols", no_argument, NULL, 'y'},
 		{"no-progress", no_argument, NULL, 'p'},       {"quiet", no_argument, NULL, 'q'},
 		{"output", required_argument, NULL, 'o'},      {"help", no_argument, NULL, 'h'},
+		{"json", no_argument, NULL, 'j'},	       {"sarif", no_argument, NULL, 'J'},
 		{"version", no_argument, NULL, 'V'},	       {NULL, 0, NULL, 0},
 	};
 	static const char *const conflicts[] = {"data", "locks", "both", "auto"};
@@ -176,6 +178,12 @@ static int parse(struct check *c, int argc, char **argv)
 			if ((i = choice(optarg, formats, 3)) < 0)
 				return bad_usage("--format: expected text, json or sarif, got", optarg);
 			c->format = (enum am_report_format)i;
+			break;
+		case 'j':
+			c->format = AM_REPORT_JSON;
+			break;
+		case 'J':
+			c->format = AM_REPORT_SARIF;
 			break;
 		case 'm':
 			if (!parse_size(optarg, &number) || number > UINT32_MAX)

@@ -89,6 +89,8 @@ static void answer(struct am_symbols *symbols, const struct question *q)
 	} else if (q->what == 'd' && am_symbols_variable(symbols, &tables, q->offset, &v)) {
 		printf("%" PRIu64 " s %" PRIx64 " %" PRIx64 " ", q->seq, v.start, v.size);
 		put_name(v.name, AM_SYMBOLIZE_LINE / 2);
+		putchar('\t');
+		put_name(v.part, AM_SYMBOLIZE_LINE / 4);
 		putchar('\n');
 	}
 	printf("%" PRIu64 " .\n", q->seq);

@@ -439,7 +439,11 @@ static bool take_symbol(void *ctx, char tag, const char *rest)
 	s->size = get_number(&rest, 16);
 	if (!*rest || strlen(rest) >= AM_SYMBOLIZE_LINE)
 		return false;
-	s->name = strcpy(helper.text[0], rest);
+	char *text = strcpy(helper.text[0], rest), *tab = strchr(text, '\t');
+	if (tab)
+		*tab = 0;
+	s->name = text;
+	s->part = tab ? tab + 1 : NULL;
 	return true;
 }
 

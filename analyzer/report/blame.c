@@ -78,7 +78,7 @@ static void add(struct story *s, const struct fact *f)
 		.place = f->site ? am_places_get(s->b->places, f->site) : &nowhere,
 	};
 	if (f->kind != AM_BEGIN && f->kind != AM_END) {
-		step.object = am_story_object(s, f->object, f->size, f->index, is_sync);
+		step.object = am_story_object(s, f->object, f->size, f->index, is_sync, &step.part);
 		if (step.object != AM_NO_OBJECT)
 			step.offset = f->object - s->object[step.object].address;
 	}

@@ -51,6 +51,8 @@ static void step(struct am_jsonw *w, const struct am_violation *v, const struct 
 	if (s->object != AM_NO_OBJECT) {
 		am_jsonw_number(w, "object", s->object);
 		am_jsonw_number(w, "offset", s->offset);
+		if (s->part && *s->part)
+			am_jsonw_text(w, "part", s->part);
 	}
 	if (s->size)
 		am_jsonw_number(w, "size", s->size);

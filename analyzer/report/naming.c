@@ -78,6 +78,7 @@ const char *am_story_region(const struct story *s, uint32_t string, uint32_t sit
 
 struct found {
 	struct am_vobject object;
+	const char *part;
 	const char *key;
 	uint64_t born;
 };
@@ -124,6 +125,7 @@ static void find_global(struct story *s, const struct am_module *m, uint64_t add
 		f->object.offset = symbol.start;
 		f->object.address = symbol.start + m->base;
 		f->object.size = symbol.size;
+		f->part = symbol.part ? am_arena_copy(s->arena, symbol.part) : NULL;
 		f->key = am_textf(s->arena, "g:%s", f->object.name);
 		return;
 	}
@@ -184,17 +186,23 @@ static const char *distinct_name(struct story *s, const char *name)
 }
 
 uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint64_t index,
-			 bool is_sync)
+			 bool is_sync, const char **part)
 {
 	struct found f = find(s, address, size, index);
 	struct am_extent sync;
 
 	f.object.is_sync = is_sync;
+	*part = is_sync ? NULL : f.part;
 	if (is_sync) {
 		/* A lock inside a larger object is an object of its own. */
+		if (f.part && *f.part) {
+			f.object.name = am_textf(s->arena, "%s%s", f.object.name, f.part);
+			f.object.size = 0;
+		}
 		if (address != f.object.address) {
-			f.object.name = am_textf(s->arena, "%s+%l", f.object.name,
-						 address - f.object.address);
+			if (!f.part)
+				f.object.name = am_textf(s->arena, "%s+%l", f.object.name,
+							 address - f.object.address);
 			f.object.offset += address - f.object.address;
 			f.object.address = address;
 			f.object.size = 0;

@@ -34,7 +34,7 @@ static bool data(void *ctx, const struct am_module *module, uint64_t offset, str
 
 	if (!am_symbols_variable(ctx, &one, module->base + offset, &v))
 		return false;
-	*symbol = (struct am_symbol){v.name, v.start - module->base, v.size};
+	*symbol = (struct am_symbol){v.name, v.start - module->base, v.size, v.part};
 	return true;
 }
 

@@ -30,7 +30,7 @@ struct story {
 
 /* naming.c: index of the object or thread, added when new. */
 uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint64_t index,
-			 bool is_sync);
+			 bool is_sync, const char **part);
 uint32_t am_story_thread(struct story *s, uint32_t id);
 const char *am_story_string(const struct story *s, uint32_t id);
 /* The name of a region: its string, else what stands for a section that begins at the site. */

@@ -266,8 +266,11 @@ static bool object_matches(const struct rule *r, const struct am_violation *v, c
 
 	if (o->is_sync != (r->what == BY_LOCK))
 		return false;
+	am_text_into(name, sizeof name, "%s%s", o->name, s->part ? s->part : "");
+	if (am_glob(r->pattern, o->name) || am_glob(r->pattern, name))
+		return true;
 	am_text_into(name, sizeof name, "%s+%l", o->name, s->offset);
-	return am_glob(r->pattern, o->name) || (s->offset && am_glob(r->pattern, name));
+	return s->offset && am_glob(r->pattern, name);
 }
 
 static bool rule_matches(const struct rule *r, const struct am_violation *v)

@@ -62,18 +62,17 @@ static void value_text(const struct am_vstep *s, char *buf, size_t size)
 static void operation_text(const struct am_violation *v, const struct am_vstep *s, char *buf,
 			   size_t size)
 {
-	char offset[24] = "", value[32] = "";
-	const char *name = *s->region ? s->region : v->region;
+	char offset[24], value[32] = "";
+	const char *name = *s->region ? s->region : v->region, *part = "";
 
 	if (s->object != AM_NO_OBJECT) {
 		name = v->object[s->object].name;
-		if (s->offset)
-			am_text_into(offset, sizeof offset, "+%l", s->offset);
+		part = am_step_part(s, offset, sizeof offset);
 	}
 	if (s->flags & AM_HAS_VALUE && s->size <= 8)
 		value_text(s, value, sizeof value);
 	const bool is_shared = s->mode == AM_SHARED && (s->kind == AM_ACQUIRE || s->kind == AM_RELEASE);
-	am_text_into(buf, size, "%s %s%s%s%s", am_kind_name(s->kind), name, offset, value,
+	am_text_into(buf, size, "%s %s%s%s%s", am_kind_name(s->kind), name, part, value,
 		  is_shared ? " (shared)" : "");
 }
 

@@ -54,13 +54,24 @@ static bool overlaps(const struct am_vstep *a, const struct am_vstep *b)
 	       b->offset < a->offset + (a->size ? a->size : 1);
 }
 
-/* "balance", "accounts+16" */
+const char *am_step_part(const struct am_vstep *step, char *buf, size_t size)
+{
+	if (step->part)
+		return step->part;
+	buf[0] = 0;
+	if (step->offset)
+		am_text_into(buf, size, "+%l", step->offset);
+	return buf;
+}
+
+/* "balance", "accounts[2].balance", "buffer+16" */
 static const char *object_text(const struct story *s, const struct am_vstep *step)
 {
 	if (step->object == AM_NO_OBJECT)
 		return "?";
-	const char *name = s->object[step->object].name;
-	return step->offset ? am_textf(s->arena, "%s+%l", name, step->offset) : name;
+	char buf[24];
+	return am_textf(s->arena, "%s%s", s->object[step->object].name,
+			am_step_part(step, buf, sizeof buf));
 }
 
 static const char *past(const struct am_vstep *step)
@@ -232,6 +243,27 @@ static const char *remedy_split(const struct story *s, uint32_t lock, const stru
 			is_told ? ")" : "");
 }
 
+/*
+ * The lock that the region holds at both of its steps, or at the first, but lets go of in between;
+ * rather one that the other thread holds at its step. AM_NO_OBJECT.
+ */
+static uint32_t split_lock(const struct story *s, const struct am_vstep *a, const struct am_vstep *o,
+			   const struct am_vstep *z)
+{
+	uint32_t found = AM_NO_OBJECT;
+
+	for (uint32_t lock = s->n_objects; lock-- > 0;) {
+		const struct hold ha = held_at(s, lock, a), hz = held_at(s, lock, z);
+		if (s->key[lock][0] != 's' || !ha.acquired || ha.acquired == hz.acquired)
+			continue;
+		if (held_at(s, lock, o).acquired)
+			return lock;
+		if (hz.acquired)
+			found = lock;
+	}
+	return found;
+}
+
 static const char *remedy_lock(const struct story *s)
 {
 	const uint32_t n = s->cycle->n_edges;
@@ -242,13 +274,14 @@ static const char *remedy_lock(const struct story *s)
 		return am_textf(s->arena, "Hold one lock from the begin of the region to step %u, and take it "
 					  "wherever other threads touch the same data.",
 				z->number);
+	const uint32_t split = split_lock(s, a, o, z);
+	if (split != AM_NO_OBJECT)
+		return remedy_split(s, split, a, z);
 	for (uint32_t lock = 0; lock < s->n_objects; lock++) {
 		if (s->key[lock][0] != 's')
 			continue;
 		const struct hold ha = held_at(s, lock, a), hz = held_at(s, lock, z);
 		const struct hold ho = held_at(s, lock, o);
-		if (ha.acquired && ha.acquired != hz.acquired && (hz.acquired || ho.acquired))
-			return remedy_split(s, lock, a, z);
 		if (ha.acquired && ha.acquired == hz.acquired && !ho.acquired)
 			return am_textf(s->arena, "%s is held throughout (from step %u), but step %u of %s "
 						  "is done without it: take %s there too.",

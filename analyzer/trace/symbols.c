@@ -18,12 +18,20 @@
 /* From the C++ runtime. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n, int *status);
 
+struct global {
+	uint64_t address;
+	Dwarf_Die die;
+};
+
 struct image {
 	struct image *next;
 	char *path;
 	uint64_t base, start;
 	Dwfl *dwfl;
 	Dwfl_Module *mod; /* NULL: no symbols from it */
+	struct global *globals;
+	size_t n_globals, cap_globals;
+	bool has_globals; /* they were looked for */
 };
 
 struct name {
@@ -42,6 +50,7 @@ struct am_symbols {
 	struct image *images;
 	struct name *names[NAMES];
 	struct note *notes, *said;
+	char part[256]; /* of the last variable */
 };
 
 static char *debuginfo_path;
@@ -75,6 +84,7 @@ void am_symbols_free(struct am_symbols *s)
 		s->images = i->next;
 		if (i->dwfl)
 			dwfl_end(i->dwfl);
+		free(i->globals);
 		free(i->path);
 		free(i);
 	}
@@ -322,6 +332,198 @@ size_t am_symbols_frames(struct am_symbols *s, const struct am_tables *tables, u
 	return n;
 }
 
+/* ---- variables and their members ------------------------------------------------------------- */
+
+/* The address that a variable always has, in the file; false: it is in a register, on a stack. */
+static bool fixed_address(Dwarf_Die *die, uint64_t *address)
+{
+	Dwarf_Attribute attr, number;
+	Dwarf_Op *op;
+	size_t n;
+	Dwarf_Addr at;
+
+	if (!dwarf_attr(die, DW_AT_location, &attr) || dwarf_getlocation(&attr, &op, &n) != 0 || n != 1)
+		return false;
+	*address = op[0].number;
+	if (op[0].atom == DW_OP_addr)
+		return true;
+	if ((op[0].atom != DW_OP_addrx && op[0].atom != DW_OP_GNU_addr_index) ||
+	    dwarf_getlocation_attr(&attr, op, &number) != 0 || dwarf_formaddr(&number, &at) != 0)
+		return false;
+	*address = at;
+	return true;
+}
+
+static void collect_globals(struct image *i, Dwarf_Die *parent, uint64_t bias, unsigned depth)
+{
+	Dwarf_Die child;
+	uint64_t address;
+
+	if (depth == 8 || dwarf_child(parent, &child) != 0)
+		return;
+	do {
+		const int tag = dwarf_tag(&child);
+		if (tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
+			collect_globals(i, &child, bias, depth + 1);
+		if (tag != DW_TAG_variable || !fixed_address(&child, &address))
+			continue;
+		if (i->n_globals == i->cap_globals) {
+			const size_t cap = i->cap_globals ? i->cap_globals * 2 : 256;
+			struct global *more = realloc(i->globals, cap * sizeof *more);
+			if (!more)
+				return;
+			i->globals = more;
+			i->cap_globals = cap;
+		}
+		i->globals[i->n_globals++] = (struct global){address + bias, child};
+	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static Dwarf_Die *find_global(struct image *i, uint64_t address)
+{
+	Dwarf_Addr bias;
+
+	for (Dwarf_Die *cu = NULL; !i->has_globals && (cu = dwfl_module_nextcu(i->mod, cu, &bias));)
+		collect_globals(i, cu, bias, 0);
+	i->has_globals = true;
+	for (size_t k = 0; k < i->n_globals; k++)
+		if (i->globals[k].address == address)
+			return &i->globals[k].die;
+	return NULL;
+}
+
+/* Types whose insides mean nothing to their users. */
+static bool is_opaque(Dwarf_Die *type)
+{
+	static const char *const names[] = {
+		"pthread_mutex_t", "pthread_cond_t", "pthread_rwlock_t", "pthread_spinlock_t",
+		"pthread_barrier_t", "pthread_once_t", "sem_t", "mtx_t", "cnd_t", "once_flag", "mutex",
+		"recursive_mutex", "timed_mutex", "recursive_timed_mutex", "shared_mutex",
+		"shared_timed_mutex", "condition_variable", "condition_variable_any",
+		"counting_semaphore", "barrier"};
+	const char *name = dwarf_diename(type);
+
+	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), type) != NULL;
+}
+
+/* Take typedefs and qualifiers off; false: go no deeper. */
+static bool peel(Dwarf_Die *type)
+{
+	for (;;) {
+		const int tag = dwarf_tag(type);
+		if (is_opaque(type))
+			return false;
+		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type && tag != DW_TAG_volatile_type &&
+		    tag != DW_TAG_restrict_type && tag != DW_TAG_atomic_type)
+			return true;
+		if (!type_of(type, type))
+			return false;
+	}
+}
+
+/* The member or base of a structure that covers the offset. */
+static bool find_member(Dwarf_Die *type, uint64_t offset, Dwarf_Die *member, uint64_t *start)
+{
+	Dwarf_Die each, of;
+	Dwarf_Attribute attr;
+	Dwarf_Word at, size;
+
+	if (dwarf_child(type, &each) != 0)
+		return false;
+	do {
+		const int tag = dwarf_tag(&each);
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !type_of(&each, &of) ||
+		    dwarf_aggregate_size(&of, &size) != 0)
+			continue;
+		if (dwarf_formudata(dwarf_attr(&each, DW_AT_data_bit_offset, &attr), &at) == 0)
+			at /= 8;
+		else if (dwarf_formudata(dwarf_attr(&each, DW_AT_data_member_location, &attr), &at) != 0)
+			at = 0;
+		if (at <= offset && offset - at < size) {
+			*member = each;
+			*start = at;
+			return true;
+		}
+	} while (dwarf_siblingof(&each, &each) == 0);
+	return false;
+}
+
+/* "[2][5]" of the element that covers the offset, which becomes the one within it. */
+static bool find_element(Dwarf_Die *type, uint64_t *offset, char *out, size_t cap)
+{
+	Dwarf_Die element, each;
+	Dwarf_Attribute attr;
+	Dwarf_Word size, bound[8], rest = 1;
+	size_t n = 0;
+
+	if (!type_of(type, &element) || dwarf_aggregate_size(&element, &size) != 0 || !size ||
+	    dwarf_child(type, &each) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&each) != DW_TAG_subrange_type || n == 8)
+			continue;
+		if (dwarf_formudata(dwarf_attr(&each, DW_AT_count, &attr), &bound[n]) != 0) {
+			if (dwarf_formudata(dwarf_attr(&each, DW_AT_upper_bound, &attr), &bound[n]) != 0)
+				return false;
+			bound[n]++;
+		}
+		rest *= bound[n++];
+	} while (dwarf_siblingof(&each, &each) == 0);
+	uint64_t index = *offset / size;
+	if (index >= rest)
+		return false;
+	for (size_t i = 0, at = 0; i < n && at < cap; i++) {
+		rest /= bound[i];
+		at += (size_t)snprintf(out + at, cap - at, "[%" PRIu64 "]", index / rest);
+		index %= rest;
+	}
+	*offset %= size;
+	*type = element;
+	return true;
+}
+
+/* ".queue[3].count": how the byte at `offset` is called within a variable; "+5" where names end. */
+static void name_part(Dwarf_Die *variable, uint64_t offset, char *out, size_t cap)
+{
+	Dwarf_Die type, member;
+	uint64_t start;
+	size_t at = 0;
+
+	out[0] = 0;
+	bool is_typed = variable && type_of(variable, &type);
+	while (is_typed && at < cap && peel(&type)) {
+		const int tag = dwarf_tag(&type);
+		if (tag == DW_TAG_array_type) {
+			if (!find_element(&type, &offset, out + at, cap - at))
+				break;
+		} else if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+			   tag == DW_TAG_union_type) {
+			if (!find_member(&type, offset, &member, &start))
+				break;
+			const char *name = dwarf_diename(&member);
+			if (name && dwarf_tag(&member) == DW_TAG_member)
+				snprintf(out + at, cap - at, ".%s", name);
+			offset -= start;
+			is_typed = type_of(&member, &type);
+		} else {
+			break;
+		}
+		at += strlen(out + at);
+	}
+	if (offset && at < cap)
+		snprintf(out + at, cap - at, "+%" PRIu64, offset);
+}
+
 bool am_symbols_variable(struct am_symbols *s, const struct am_tables *tables, uint64_t address,
 			 struct am_variable *v)
 {
@@ -335,7 +537,8 @@ bool am_symbols_variable(struct am_symbols *s, const struct am_tables *tables, u
 	const char *name = dwfl_module_addrinfo(i->mod, address, &off, &sym, NULL, NULL, NULL);
 	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || off >= sym.st_size)
 		return false;
-	*v = (struct am_variable){plain_name(s, name), address - off, sym.st_size, i->path};
+	name_part(find_global(i, address - off), off, s->part, sizeof s->part);
+	*v = (struct am_variable){plain_name(s, name), s->part, address - off, sym.st_size, i->path};
 	return true;
 }
 

@@ -27,6 +27,7 @@ struct am_frame {
 
 struct am_variable {
 	const char *name;
+	const char *part; /* "", ".queue[3].count", "+5": where in it the address lies; until the next */
 	uint64_t start, size; /* in the process */
 	const char *module;
 };

@@ -30,6 +30,7 @@ struct am_out {
 struct am_symbol {
 	const char *name; /* symbol covering the address */
 	uint64_t start, size;
+	const char *part; /* which part of it: ".len", "[3]", "+8"; NULL: not known */
 };
 
 /*

@@ -88,6 +88,7 @@ struct am_vstep {
 	bool in_region;	 /* of the blamed region */
 	uint32_t object; /* index into am_violation.object or AM_NO_OBJECT */
 	uint64_t offset; /* of the access within the object */
+	const char *part; /* the same in words: ".len", "[3]"; NULL: not known */
 	uint64_t size;	 /* bytes accessed, 0 none */
 	uint64_t value;	    /* if AM_HAS_VALUE; predictions have none */
 	uint64_t index;	    /* in the merged order of the recorded run */
@@ -154,6 +155,8 @@ struct am_violation {
 
 const char *am_status_name(enum am_status status);
 const char *am_pattern_name(enum am_pattern pattern);
+/* Which part of its object a step accesses: ".len", "+16", "" */
+const char *am_step_part(const struct am_vstep *step, char *buf, size_t size);
 const char *am_sync_name(enum am_object sync); /* "mutex", "rwlock"... "lock" for 0 */
 
 #endif

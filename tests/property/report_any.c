@@ -54,7 +54,8 @@ static bool data(void *ctx, const struct am_module *m, uint64_t offset, struct a
 {
 	(void)ctx;
 	(void)m;
-	*s = (struct am_symbol){string[offset / 64 % STRINGS], offset / 64 * 64, 64};
+	*s = (struct am_symbol){string[offset / 64 % STRINGS], offset / 64 * 64, 64,
+				offset % 3 ? NULL : string[offset % STRINGS]};
 	return offset % 5 != 0;
 }
 

@@ -50,11 +50,11 @@ static bool world_data(void *ctx, const struct am_module *m, uint64_t offset, st
 	(void)ctx;
 	(void)m;
 	if (offset >= OFF_BALANCE && offset < OFF_BALANCE + 16) {
-		*symbol = (struct am_symbol){"balance", OFF_BALANCE, 16};
+		*symbol = (struct am_symbol){"balance", OFF_BALANCE, 16, NULL};
 		return true;
 	}
 	if (offset >= OFF_LOCK && offset < OFF_LOCK + 40) {
-		*symbol = (struct am_symbol){"bank_lock", OFF_LOCK, 40};
+		*symbol = (struct am_symbol){"bank_lock", OFF_LOCK, 40, NULL};
 		return true;
 	}
 	return false;
