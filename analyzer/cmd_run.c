@@ -36,7 +36,7 @@ static void usage(FILE *out)
 	      "Runs a program under atommon: violations are reported on stderr while it runs, a trace\n"
 	      "is recorded for atommon-predict. Status 66 on a violation, else the program's own.\n\n"
 	      "  -s, --sections        each outermost critical section is a region\n"
-	      "  -f, --fn GLOB         functions of this name are regions (-finstrument-functions)\n"
+	      "  -f, --fn GLOB         functions of this name are regions (built with atommon cc)\n"
 	      "  -o, --trace FILE      where to record; -n, --no-trace: do not\n"
 	      "  -j, --json            reports as JSON lines\n"
 	      "  -S, --suppressions F  do not report what this file names\n"

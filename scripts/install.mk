@@ -11,6 +11,7 @@ install_list = \
 	$(instrument_install) \
 	include/atommon.h:include/atommon.h:644 \
 	$(foreach m,$(man_src),$(m):share/man/man$(patsubst .%,%,$(suffix $(m)))/$(notdir $(m)):644) \
+	contrib/completion/atommon.bash:share/bash-completion/completions/atommon:644 \
 	$(foreach d,README.md CHANGELOG.md LICENSE,$(d):share/doc/atommon/$(d):644)
 
 install: all ## install below prefix (DESTDIR is honoured)
