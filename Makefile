@@ -20,9 +20,10 @@ FUZZ_CC ?= clang-14
 
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 WARNXX := -Wall -Wextra -Wshadow -Wvla -Werror
-OPT    := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O2 -g -DNDEBUG)
+OPT    := $(if $(filter 1,$(DEBUG)),-O0 -g3,$(if $(SAN),-O1 -g,-O2 -g -DNDEBUG))
 # A sanitiser's own code confuses gcc's flow analysis; the plain build has these warnings.
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-clobbered)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-clobbered \
+	-fno-sanitize-recover=all)
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DATOMMON_VERSION='"$(VERSION)"'
 CFLAGS_ALL   = -std=gnu17 $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(CFLAGS)
 CXXFLAGS_ALL = -std=gnu++17 $(WARNXX) $(OPT) -fvisibility=hidden -fPIC -pthread $(CXXFLAGS)
@@ -139,11 +140,16 @@ unit_bin := $(patsubst tests/%.c,$(O)/tests/%,$(unit_src) $(property_src))
 prog_bin := $(patsubst %,$(O)/%,$(basename $(prog_src)))
 test_scripts := $(call src,tests/integration/*.sh tests/guest/*.sh tests/golden/*.sh)
 
+# Criterion does not run under ThreadSanitizer; tests/san has a stand-in.
+criterion := $(if $(filter thread,$(SAN)),,-lcriterion)
+$(O)/obj/tests/unit/preload_%: CPPFLAGS += -DAM_TEST_POINTS
+$(O)/obj/tests/unit/%: CPPFLAGS := $(if $(filter thread,$(SAN)),-Itests/san) $(CPPFLAGS)
+
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(LIBS)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(SANFLAGS) -o $@ $< $(O)/liblitmus.a $(O)/libpredict.a $(O)/libtrace.a \
-		$(O)/libreport.a $(O)/libcore.a $(trace_libs) $(solver_libs) -lcriterion -pthread $(LDFLAGS)
+		$(O)/libreport.a $(O)/libcore.a $(trace_libs) $(solver_libs) $(criterion) -pthread $(LDFLAGS)
 
 # Tests of the runtime itself: linked with it, hooks left out, built with SAN= like the test.
 runtime_src := $(addprefix preload/,access.c area.c drain.c functions.c init.c intern.c lane.c log.c modules.c \
@@ -152,13 +158,13 @@ runtime_obj := $(patsubst %,$(O)/obj/runtime/%.o,$(runtime_src))
 $(O)/obj/runtime/%.c.o: %.c
 	$(call say,CC,$< for tests)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(preload_flags) $(SANFLAGS) -UNDEBUG -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(preload_flags) $(SANFLAGS) -UNDEBUG -DAM_TEST_POINTS -MMD -MP -c -o $@ $<
 
 runtime_tests := $(filter $(O)/tests/unit/preload_% $(O)/tests/property/preload_%,$(unit_bin))
 $(runtime_tests): $(O)/tests/%: $(O)/obj/tests/%.c.o $(runtime_obj) $(O)/libcore.a
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) -o $@ $< $(runtime_obj) $(O)/libcore.a -l:liblz4.a -lunwind -lcriterion \
+	$(Q)$(CC) $(SANFLAGS) -o $@ $< $(runtime_obj) $(O)/libcore.a -l:liblz4.a -lunwind $(criterion) \
 		-pthread $(LDFLAGS)
 
 $(O)/tests/property/%: $(O)/obj/tests/property/%.c.o $(LIBS)

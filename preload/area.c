@@ -1,7 +1,8 @@
 /*
  * Maps the ring file, or memory in its place. The file is allocated block by block before it is
- * mapped, so that a full disk is an error here and not a SIGBUS in the application later; its
- * descriptor is closed at once. Runs in init and, under the lane lock, when a thread begins.
+ * mapped, so that a full disk is an error here and not a SIGBUS in the application later. Its
+ * descriptor is kept for a program that gives up the right to open it, and is never trusted: the
+ * program may have closed it and have another file there. Runs in init and, under the lane lock, when a thread begins.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/area.h"
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "preload/msg.h"
+#include "preload/path.h"
 
 enum { PAGE = 4096, FIRST_RINGS = 2 };
 
@@ -25,6 +27,7 @@ static struct {
 	char path[600];
 	dev_t dev;
 	ino_t ino;
+	int fd_plus_1;		/* 0: none kept */
 	size_t mapped;		/* bytes mapped at am_area.file */
 	char *at, *end;		/* rest of the newest segment of rings */
 	uint64_t offset;	/* of `at` in the file */
@@ -100,6 +103,13 @@ static void *create_file(size_t bytes)
 	} else {
 		own.dev = st.st_dev;
 		own.ino = st.st_ino;
+		/* Kept only out of the way of the numbers that the program expects. */
+		const int up = am_path_move_up(fd);
+		own.fd_plus_1 = up != fd ? up + 1 : 0;
+		if (up != fd) {
+			errno = why;
+			return p;
+		}
 	}
 	close(fd);
 	errno = why;
@@ -182,23 +192,42 @@ bool am_area_open(const char *path, uint64_t mem_max, uint32_t frames, size_t ri
 	return true;
 }
 
-/* A further segment of the file: reopened by name, for the descriptor was closed long ago. */
-static bool grow_file(size_t bytes)
+static bool is_ring_file(int fd)
 {
 	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == own.dev && st.st_ino == own.ino;
+}
+
+/* The kept descriptor, else the file opened again by its name; -1 with errno. */
+static int open_again(void)
+{
+	if (own.fd_plus_1 && is_ring_file(own.fd_plus_1 - 1))
+		return own.fd_plus_1 - 1;
+	own.fd_plus_1 = 0;
+	const int fd = open(own.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 && !is_ring_file(fd)) {
+		close(fd);
+		errno = ENOENT;
+		return -1;
+	}
+	return fd;
+}
+
+/* A further segment of the file. */
+static bool grow_file(size_t bytes)
+{
 	const uint64_t offset = am_area.file->file_bytes;
 	void *p = NULL;
 
 	if (!am_area_take(bytes))
 		return false;
-	const int fd = open(own.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = open_again();
 	if (fd >= 0) {
-		if (fstat(fd, &st) == 0 && st.st_dev == own.dev && st.st_ino == own.ino)
-			p = map_file(fd, offset, bytes);
-		else
-			errno = ENOENT;
+		p = map_file(fd, offset, bytes);
 		const int why = errno;
-		close(fd);
+		if (fd + 1 != own.fd_plus_1)
+			close(fd);
 		errno = why;
 	}
 	if (!p) {
@@ -269,5 +298,8 @@ void am_area_wipe(void *p, size_t bytes)
 
 void am_area_forget(void)
 {
+	if (own.fd_plus_1 && is_ring_file(own.fd_plus_1 - 1))
+		close(own.fd_plus_1 - 1);
+	own.fd_plus_1 = 0;
 	memset(&am_area, 0, sizeof am_area);
 }

@@ -28,6 +28,7 @@
 #include "preload/real.h"
 #include "preload/runtime.h"
 #include "preload/sink.h"
+#include "preload/testpoint.h"
 
 enum {
 	BATCH = AM_ATM_UNITS_MAX,
@@ -42,6 +43,9 @@ enum {
 enum { NOT_RUNNING, RUNNING, STOPPED };
 
 struct am_after am_after;
+#ifdef AM_TEST_POINTS
+void (*am_test_point)(const char *name);
+#endif
 
 static uint32_t role;	  /* 1: somebody is the consumer */
 static uint32_t running;  /* of the drain thread */
@@ -162,6 +166,7 @@ static uint64_t drain_lane(struct am_lane *lane, bool is_flush)
 
 	if (state != AM_RING_LIVE && !is_closing)
 		return 0;
+	AM_TEST_POINT("drain: state of a lane read");
 	if (is_closing) /* its producer is gone: nothing will fill a hole any more */
 		am_ring_repair(lane, lane->free_tail, lane->end);
 	if (is_checking())
@@ -215,6 +220,7 @@ static bool has_waiting(void)
 static void flush(void)
 {
 	pass(true);
+	AM_TEST_POINT("drain: flushed, about to close");
 	const uint32_t close = __atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE);
 	if (close & AM_CLOSE_RECORD && is_recording())
 		am_sink_record.close();
@@ -227,6 +233,7 @@ static void flush(void)
 /* Sleep until something is wanted. `idle`: passes in a row without traffic. */
 static void sleep_on(unsigned idle)
 {
+	AM_TEST_POINT("drain: about to sleep");
 	/* partner: the exchange in am_drain_wake */
 	if (__atomic_exchange_n(&wanted, 0, __ATOMIC_SEQ_CST))
 		return;
@@ -242,7 +249,9 @@ static void sleep_on(unsigned idle)
 	 * by the look below. Partner: the load of am_after behind the record in log.h. */
 	__atomic_store_n(&am_after.drain_asleep, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	if (pass(false) == 0)
+	const bool is_quiet = pass(false) == 0;
+	AM_TEST_POINT("drain: about to sleep for good");
+	if (is_quiet)
 		wait_ns(&wanted, 0, UINT64_C(3600) * 1000000000);
 	__atomic_store_n(&am_after.drain_asleep, 0, __ATOMIC_RELAXED);
 }
@@ -392,6 +401,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 					 __ATOMIC_RELAXED);
 			__atomic_store_n(&lane->is_waiting, 1, __ATOMIC_SEQ_CST);
 			am_drain_wake();
+			AM_TEST_POINT("producer: about to wait for space");
 			if (!has_space(lane, need))
 				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
 			/* We are in no record: a unit that is still unwritten never will be. */

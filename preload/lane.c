@@ -19,6 +19,7 @@
 #include "preload/backoff.h"
 #include "preload/runtime.h"
 #include "preload/site.h"
+#include "preload/testpoint.h"
 
 struct am_lane *am_lanes[AM_LANES_MAX];
 __thread struct am_tls am_tls;
@@ -235,6 +236,7 @@ void am_lane_close(void)
 	t->event = 0;
 	t->ended = 1;
 	t->head = position; /* where a late event would go on */
+	AM_TEST_POINT("lane: about to close");
 	if (t->id && t->id - 1 < am_area.file->threads.capacity)
 		__atomic_store_n(&am_area.threads[t->id - 1].state, 2, __ATOMIC_RELEASE);
 	__atomic_store_n(&lane->dir->state, AM_RING_CLOSING, __ATOMIC_RELEASE); /* partner: drain.c */

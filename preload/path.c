@@ -85,8 +85,7 @@ static bool is_in_use(const char *path)
 	return kill((pid_t)h.pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Out of the way of the numbers that the program expects to get. */
-static int move_up(int fd)
+int am_path_move_up(int fd)
 {
 	struct rlimit limit;
 	rlim_t top = 1024;
@@ -135,7 +134,7 @@ int am_path_create(char *path, size_t size, const char *template, const char *ta
 		if (fd < 0 && !is_taken && !has_place && !is_in_use(path))
 			fd = open(path, flags | O_TRUNC, 0600);
 		if (fd >= 0)
-			return move_up(fd);
+			return am_path_move_up(fd);
 	}
 	errno = EEXIST;
 	return -1;

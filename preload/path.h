@@ -10,6 +10,9 @@
  * later chdir does not matter. False: too long. */
 bool am_path_expand(char *out, size_t size, const char *template, unsigned sequence);
 
+/* The descriptor at a high number, out of the way of those that the program expects to get; the same one if that cannot be. */
+int am_path_move_up(int fd);
+
 /*
  * Create the trace file. An existing file is replaced only if its name came from no placeholder and
  * no living process records into it; else a number goes before the last dot. Returns a descriptor,
