@@ -32,7 +32,7 @@ static void region_begin(const char *name, struct am_here here)
 		lane->open[lane->depth] = id;
 	lane->depth++;
 	am_log_plain(AM_BEGIN, 0, id, here);
-	am_view_begin(here.cfa);
+	am_view_begin();
 }
 
 static void region_end(struct am_here here)
@@ -63,16 +63,16 @@ AM_EXPORT void atommon_read_(const volatile void *p, size_t n)
 {
 	if (!am_on())
 		return;
-	am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
 	am_view_touched((uintptr_t)p, n);
+	am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
 }
 
 AM_EXPORT void atommon_write_(const volatile void *p, size_t n)
 {
 	if (!am_on())
 		return;
-	am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
 	am_view_touched((uintptr_t)p, n);
+	am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
 }
 
 AM_EXPORT void atommon_name_(const volatile void *p, size_t n, const char *name)
@@ -124,6 +124,7 @@ static void access_one(enum am_kind kind, uint64_t object, volatile void *to,
 			      .has_number = true};
 	uint64_t value = 0;
 
+	am_view_touched(object, n);
 	/* Room first: a dropped record must not take a number. */
 	if (!am_log_prepare(4, here)) {
 		copy(to, from, n);
@@ -138,7 +139,6 @@ static void access_one(enum am_kind kind, uint64_t object, volatile void *to,
 	r.detail = (uint8_t)__builtin_ctzll(n);
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_VALUE << AM_R_DETAIL_SHIFT, value};
 	am_log_record(&r, here);
-	am_view_touched(object, n);
 }
 
 /* An access that is no power of two up to 8 bytes, or crosses a line, has no one number. */
@@ -154,9 +154,9 @@ AM_EXPORT void atommon_load_(const volatile void *p, void *value, size_t n)
 	} else if (is_simple((uintptr_t)p, n)) {
 		access_one(AM_READ, (uintptr_t)p, value, p, n, AM_HERE);
 	} else {
+		am_view_touched((uintptr_t)p, n);
 		copy(value, p, n);
 		am_log_access(AM_READ, (uintptr_t)p, n, AM_HERE);
-		am_view_touched((uintptr_t)p, n);
 	}
 }
 
@@ -167,8 +167,8 @@ AM_EXPORT void atommon_store_(volatile void *p, const void *value, size_t n)
 	} else if (is_simple((uintptr_t)p, n)) {
 		access_one(AM_WRITE, (uintptr_t)p, p, value, n, AM_HERE);
 	} else {
-		am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
 		am_view_touched((uintptr_t)p, n);
+		am_log_access(AM_WRITE, (uintptr_t)p, n, AM_HERE);
 		copy(p, value, n);
 	}
 }
@@ -184,7 +184,7 @@ void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, str
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, name};
 	am_log_record(&r, here);
 	if (kind == AM_ENTER)
-		am_view_begin(here.cfa);
+		am_view_begin();
 	else
 		am_view_end();
 }

@@ -1,33 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which accesses the live checker need not see. Pure decisions on one shadow word; no state of its
- * own, so that a test can drive it beside a full conflict graph
+ * Which accesses the live checker need not see, or need not see yet. Pure decisions on one shadow
+ * cell; no state of its own, so that a test can drive it beside a full conflict graph
  * (tests/property/instrument_filter.c).
  *
- * A shadow word stands for 8 bytes of the application and names the last access that was logged for
- * them: the stretch of its thread, and which bytes it read and wrote. A *stretch* is a region, or a
+ * A cell stands for 8 bytes of the application. Its *owner* is the thread whose access to them was
+ * the last that counted. Accesses of the owner are remembered in the cell and not logged: *lazy*
+ * ones. Only when another thread comes, or when the cell cannot hold them any more, are they told,
+ * late, as accesses of the stretch that made them (AM_LATE in event.h). A *stretch* is a region, or a
  * run of accesses outside regions into which no edge leads but at its first access. Stretches have
- * numbers that are never used again.
+ * numbers that are never used again, rising within a thread.
  *
- * What is dropped, and why no verdict changes. Transactions are regions, and single accesses
- * outside regions; an edge joins two conflicting accesses in their order, and the transactions of a
- * thread in program order.
+ * Why no verdict changes. Transactions are regions, and single accesses outside regions; an edge
+ * joins two conflicting accesses in their order, and the transactions of a thread in program order.
  *
- *  1. An access that this stretch already made, at least as strongly (a write covers a read), with
- *     no logged access of another thread in between. In a region both belong to one transaction,
- * and every edge of the second is one of the first. Outside regions they are two transactions of a
+ *  1. Dropped: an access that this stretch already made, at least as strongly (a write covers a
+ *     read), with nobody else's in between. In a region both belong to one transaction, and every
+ *     edge of the second is one of the first. Outside regions they are two transactions of a
  *     stretch; every path into the second enters the stretch at its first access and so reaches the
  *     first too, every path on from the second starts from the first too.
- *  2. An access outside regions while no region is open anywhere. Going round a cycle, time runs
- *     forward along edges, and back only inside a region, from the edge that enters it to the one
- *     that leaves it. To return to a single access at time t some region must be left before t and
- *     entered after t: it is open at t.
- *  3. An access outside regions of a thread that no edge has reached since the last moment when no
- *     region was open, unless another thread's stretch was the last on its bytes. By 2, a cycle
- *     through it has a region open now, and a path from that region to this thread.
+ *  2. Dropped: an access outside regions while no region is open anywhere. Going round a cycle, time
+ *     runs forward along edges, and back only inside a region, from the edge that enters it to the
+ *     one that leaves it. To return to a single access at time t some region must be left before t
+ *     and entered after t: it is open at t.
+ *  3. Dropped: an access outside regions of a thread that no edge has reached since the last moment
+ *     when no region was open, unless its bytes are another thread's. By 2, a cycle through it has a
+ *     region open now, and a path from that region to this thread.
+ *  4. Lazy: an access of the owner that no new edge can lead to. *Hidden* bytes are those on which
+ *     others were before and that the owner has not written since: a write of them is logged, and a
+ *     read unless one was logged since the owner took the cell (*seen*): an edge to the second read
+ *     follows from the one to the first, by program order.
+ *  5. Forgotten: a lazy access when a later stretch of its thread did the same to at least the same
+ *     bytes. Whatever comes after the older comes after the newer, and the newer after the older in
+ *     program order. And one from before the last moment when no region was open, by 2.
  *
- * Dropped accesses of kinds 2 and 3 leave the shadow word as it is: they are on no cycle, so that
- * nobody's redundant access becomes needed by them.
+ * Dropped accesses of kinds 2 and 3 leave the cell as it is: they are on no cycle, so that nobody's
+ * redundant access becomes needed by them.
  */
 #ifndef ATOMMON_PRELOAD_FILTER_H
 #define ATOMMON_PRELOAD_FILTER_H
@@ -36,48 +44,67 @@
 #include <stdint.h>
 
 /*
- * Shadow word: bits 0..7 bytes read or written, 8..15 bytes written, both by the stretch in bits
- * 24..63. Bits 16..23, *hidden* bytes: another thread's access was here before, and this thread has
- * not written them since; its next new access to them may be the end of an edge.
- * A stretch's upper 16 bits are a block of numbers owned by one thread, its lower 24 count within
- * the block; 0 is nobody's, and the last one is always another's. A thread's earlier blocks look
- * like another thread's: more is logged.
+ * Both words: bits 25..63 a stretch, the upper 16 of it a block of numbers that belongs to one
+ * thread; 24 lazy: not all of these accesses were logged. Block 0 is nobody's, the last one always
+ * another's; a thread's earlier blocks look like another thread's.
+ *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was logged.
+ *       Its block is the owner.
+ *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes. Counts only if its block is the
+ *       owner's.
  */
-enum { AM_HIDDEN_SHIFT = 16, AM_STRETCH_SHIFT = 24, AM_BLOCK_SHIFT = 48 };
+struct am_cell {
+	uint64_t w, r;
+};
+
+enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 25, AM_BLOCK_SHIFT = 48 };
+#define AM_CELL_BYTES UINT64_C(0xff)
+#define AM_CELL_MORE (AM_CELL_BYTES << AM_MORE_SHIFT)
+#define AM_CELL_LOGGED (UINT64_C(1) << 16)
+#define AM_CELL_LAZY (UINT64_C(1) << 24)
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
-/* Named by accesses that were logged without asking here: everybody's next access is logged. */
-#define AM_STRETCH_OTHER AM_STRETCH_MASK
+#define AM_BLOCK_OTHER UINT64_C(0xffff)
+/* The owner of what was logged without asking here: everybody's next access is logged. */
+#define AM_STRETCH_OTHER (AM_BLOCK_OTHER << AM_BLOCK_SHIFT)
 
-/* The bits of an access to bytes [offset, offset + size) of a word. */
-static inline uint64_t am_filter_bits(unsigned offset, unsigned size, bool writes)
+/* The bytes [offset, offset + size) of a word, as bits. */
+static inline uint64_t am_filter_bytes(unsigned offset, unsigned size)
 {
-	const uint64_t bytes = ((UINT64_C(1) << size) - 1) << offset & 0xff;
-
-	return writes ? bytes | bytes << 8 : bytes;
+	return ((UINT64_C(1) << size) - 1) << offset & AM_CELL_BYTES;
 }
 
-/* Case 1. `stretch` has its lower bits clear. */
-static inline bool am_filter_known(uint64_t shadow, uint64_t stretch, uint64_t bits)
+static inline bool am_filter_has(uint64_t word, uint64_t stretch, uint64_t bytes)
 {
-	return ((shadow ^ (stretch | bits)) & (AM_STRETCH_MASK | bits)) == 0;
+	return ((word ^ (stretch | bytes)) & (AM_STRETCH_MASK | bytes)) == 0;
 }
 
-static inline bool am_filter_same_stretch(uint64_t shadow, uint64_t stretch)
+static inline bool am_filter_same_block(uint64_t word, uint64_t stretch)
 {
-	return ((shadow ^ stretch) & AM_STRETCH_MASK) == 0;
+	return (word ^ stretch) >> AM_BLOCK_SHIFT == 0;
 }
 
-#define AM_BLOCK_OTHER (AM_STRETCH_OTHER >> AM_BLOCK_SHIFT)
-
-/* Was another thread's access the last here? */
-static inline bool am_filter_foreign(uint64_t shadow, uint64_t stretch)
+static inline bool am_filter_same_stretch(uint64_t word, uint64_t stretch)
 {
-	return shadow != 0 && ((shadow ^ stretch) >> AM_BLOCK_SHIFT != 0 ||
-			       shadow >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
+	return ((word ^ stretch) & AM_STRETCH_MASK) == 0;
+}
+
+/* Case 1. `stretch` has its lower bits clear, here and below. */
+static inline bool am_filter_known(struct am_cell c, uint64_t stretch, uint64_t bytes, bool writes)
+{
+	if (am_filter_has(c.w, stretch, bytes))
+		return true;
+	return !writes && am_filter_has(c.r, stretch, bytes) && am_filter_same_block(c.w, stretch);
+}
+
+/* Does the cell belong to another thread? */
+static inline bool am_filter_foreign(uint64_t w, uint64_t stretch)
+{
+	return w != 0 && (!am_filter_same_block(w, stretch) ||
+			  w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
 }
 
 enum am_filter_answer {
 	AM_FILTER_DROP,
+	AM_FILTER_LAZY,
 	AM_FILTER_LOG,
 	AM_FILTER_NEW_STRETCH, /* begin a stretch, count the thread as reached, then log */
 };
@@ -86,30 +113,126 @@ enum am_filter_answer {
  * The decision, for an access that am_filter_known() did not already answer. `open`: regions open
  * in the process; `reached`: an edge may have come to this thread since `open` was last 0.
  */
-static inline enum am_filter_answer am_filter_decide(uint64_t shadow, uint64_t stretch,
-						     uint64_t bits, bool in_region, bool reached,
-						     uint32_t open)
+static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t stretch,
+						     uint64_t bytes, bool writes, bool in_region,
+						     bool reached, uint32_t open)
 {
+	const uint64_t hidden = c.w >> AM_MORE_SHIFT & bytes;
+	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r >> AM_MORE_SHIFT : 0;
+	const bool has_edge =
+		am_filter_foreign(c.w, stretch) || (writes ? hidden : hidden & ~seen) != 0;
+
 	if (in_region)
-		return AM_FILTER_LOG;
+		return has_edge ? AM_FILTER_LOG : AM_FILTER_LAZY;
 	if (open == 0)
 		return AM_FILTER_DROP;
-	if (am_filter_foreign(shadow, stretch) || (shadow >> AM_HIDDEN_SHIFT & bits & 0xff) != 0)
+	if (has_edge)
 		return AM_FILTER_NEW_STRETCH;
-	return reached ? AM_FILTER_LOG : AM_FILTER_DROP;
+	return reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
 }
 
-/* The word after a logged access. */
-static inline uint64_t am_filter_next(uint64_t shadow, uint64_t stretch, uint64_t bits)
-{
-	const uint64_t written = bits >> 8 & 0xff;
-	uint64_t hidden = shadow >> AM_HIDDEN_SHIFT & 0xff;
+/* ---- what must be told late -------------------------------------------------------------------
+ */
 
-	if (am_filter_foreign(shadow, stretch))
-		hidden |= shadow & 0xff;
-	const uint64_t mine =
-		am_filter_same_stretch(shadow, stretch) ? (shadow | bits) & 0xffff : bits;
-	return stretch | (hidden & ~written) << AM_HIDDEN_SHIFT | mine;
+/* Lazy accesses of one kind that the next state of a cell will not hold; bytes 0: none. */
+struct am_late {
+	uint64_t stretch, bytes;
+};
+
+static inline struct am_late am_filter_rest(uint64_t word)
+{
+	if (!(word & AM_CELL_LAZY))
+		return (struct am_late){0, 0};
+	return (struct am_late){word & AM_STRETCH_MASK, word & AM_CELL_BYTES};
+}
+
+/* Of the writes, when the owner's `stretch` comes to write `bytes`. */
+static inline struct am_late am_filter_late_write(struct am_cell c, uint64_t stretch,
+						  uint64_t bytes)
+{
+	if (am_filter_same_stretch(c.w, stretch) || (c.w & AM_CELL_BYTES & ~bytes) == 0)
+		return (struct am_late){0, 0};
+	return am_filter_rest(c.w);
+}
+
+/* Of the reads, when the owner's `stretch` comes to read `bytes`. */
+static inline struct am_late am_filter_late_read(struct am_cell c, uint64_t stretch, uint64_t bytes)
+{
+	if (!am_filter_same_block(c.r, c.w) || am_filter_same_stretch(c.r, stretch) ||
+	    (c.r & AM_CELL_BYTES & ~bytes) == 0)
+		return (struct am_late){0, 0};
+	return am_filter_rest(c.r);
+}
+
+/* Of both, when another thread comes. */
+static inline struct am_late am_filter_last_write(struct am_cell c)
+{
+	return am_filter_rest(c.w);
+}
+
+static inline struct am_late am_filter_last_read(struct am_cell c)
+{
+	const bool is_covered = (c.r & AM_CELL_BYTES & ~c.w) == 0 &&
+				(c.r & AM_STRETCH_MASK) <= (c.w & AM_STRETCH_MASK);
+
+	if (!am_filter_same_block(c.r, c.w) || is_covered)
+		return (struct am_late){0, 0};
+	return am_filter_rest(c.r);
+}
+
+/* ---- the next state --------------------------------------------------------------------------- */
+
+/* One word after an access of the owner; `kept` are bits beyond bytes, stretch and lazy. */
+static inline uint64_t am_filter_add(uint64_t word, uint64_t stretch, uint64_t bytes, uint64_t kept,
+				     uint64_t lazy)
+{
+	if (am_filter_same_stretch(word, stretch))
+		return word | kept | bytes | lazy;
+	return stretch | kept | bytes | lazy;
+}
+
+/* After a lazy access. */
+static inline struct am_cell am_filter_lazy(struct am_cell c, uint64_t stretch, uint64_t bytes,
+					    bool writes)
+{
+	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0;
+
+	if (writes) {
+		c.w = am_filter_add(c.w, stretch, bytes, c.w & (AM_CELL_MORE | AM_CELL_LOGGED),
+				    AM_CELL_LAZY);
+		return c;
+	}
+	c.r = am_filter_add(c.r, stretch, bytes, seen, AM_CELL_LAZY);
+	if (c.w == 0)
+		c.w = stretch;
+	return c;
+}
+
+/* After a logged one. A foreign cell changes hands: all of it counts as touched before. */
+static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch, uint64_t bytes,
+					      bool writes)
+{
+	const uint64_t written = writes ? bytes : 0, more = bytes << AM_MORE_SHIFT;
+	const bool is_foreign = am_filter_foreign(c.w, stretch);
+
+	if (is_foreign || c.w == 0) {
+		const uint64_t hidden = is_foreign ? AM_CELL_MORE & ~(written << AM_MORE_SHIFT) : 0;
+		return (struct am_cell){stretch | AM_CELL_LOGGED | hidden | written,
+					stretch | more | (writes ? 0 : bytes)};
+	}
+	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0;
+	if (writes)
+		c.w = am_filter_add(c.w & ~more, stretch, bytes,
+				    (c.w & AM_CELL_MORE & ~more) | AM_CELL_LOGGED, 0);
+	else
+		c.w |= AM_CELL_LOGGED;
+	if (!writes)
+		c.r = am_filter_add(c.r, stretch, bytes, seen | more, 0);
+	else if (am_filter_same_block(c.r, c.w))
+		c.r |= more;
+	else
+		c.r = stretch | more;
+	return c;
 }
 
 #endif

@@ -3,7 +3,7 @@
  * threads, also before any of our constructors and inside the loader. Must never allocate; whatever
  * allocator the program uses does the work (libc's, jemalloc, tcmalloc), and we come before it.
  *
- * Checking: a free is logged only if an access to the block was (shadow.h), allocations not at all.
+ * Checking: a free is logged only if an access to the block was (filter.h), allocations not at all.
  * Recording: both, once the program has shown that it has instrumented code or annotations.
  */
 /* SPDX-License-Identifier: MIT */
@@ -72,12 +72,7 @@ static inline bool is_idle(void)
 
 static void gone(uintptr_t address, size_t size, struct am_here here)
 {
-	const bool is_recording = am_view_mode == AM_VIEW_RECORD;
-
-	if (!is_recording && am_view_sleeps())
-		return;
-	const bool was_logged = am_shadow_clear(address, size);
-	if (!was_logged && !is_recording)
+	if (!am_view_gone(address, size, here))
 		return;
 	am_log_block(AM_FREE, address, size, here);
 	am_view_counted();
@@ -103,7 +98,7 @@ void am_alloc_stack(uintptr_t top)
 		pthread_attr_destroy(&attr);
 	}
 	am_tls.inside--;
-	if (low && (uintptr_t)low < top && am_shadow_clear((uintptr_t)low, top - (uintptr_t)low))
+	if (low && (uintptr_t)low < top && am_shadow_clear((uintptr_t)low, top - (uintptr_t)low, NULL, NULL))
 		am_log_block(AM_FREE, (uintptr_t)low, top - (uintptr_t)low, AM_HERE);
 }
 

@@ -35,6 +35,7 @@ struct am_lane {
 	uint32_t n_functions, functions_beyond; /* how many; and how many calls deeper than that */
 	uint32_t functions_of;			/* am_tls.id of whom */
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
+	uint64_t *places;	 /* shadow.h: where it made accesses that are not logged */
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */

@@ -208,7 +208,7 @@ static inline struct am_pc_cached *am_site_pc_entry(const struct am_tls *t, uint
 /* Releases, ends and the like are told by where they are; the way there is that of the acquire. */
 static inline bool am_site_is_pc_only(enum am_kind kind)
 {
-	return kind == AM_RELEASE || kind == AM_POST || kind == AM_END;
+	return kind == AM_RELEASE || kind == AM_POST || kind == AM_END || kind == AM_LATE;
 }
 
 static inline uint32_t am_site(const struct am_tls *t, enum am_kind kind, struct am_here here)

@@ -1,12 +1,13 @@
 /*
- * Shadow words: two tables and chunks behind them, made on demand, never given back. Runs in
- * application threads inside compiler callbacks; lock-free, memory from mmap, counted against
- * ATOMMON_MEM_MAX. At the ceiling there is simply no word: its accesses are all logged.
+ * Cells: two tables and chunks behind them, made on demand, never given back. Runs in application
+ * threads inside compiler callbacks; memory from mmap, counted against ATOMMON_MEM_MAX. At the
+ * ceiling there is no cell, then or ever: such accesses are all logged.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/shadow.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,7 +18,11 @@
 struct am_shadow_giant *am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)];
 
 /* Chunks are cut from slabs, so that a mapping each is not needed. */
-enum { CHUNK_BYTES = 1 << AM_SHADOW_CHUNK, SLAB_BYTES = 16 * CHUNK_BYTES };
+enum {
+	CHUNK_SPAN = 1 << AM_SHADOW_CHUNK, /* of the application */
+	CHUNK_BYTES = CHUNK_SPAN / 8 * sizeof(struct am_cell),
+	SLAB_BYTES = 8 * CHUNK_BYTES,
+};
 
 static struct {
 	char *slab;
@@ -40,10 +45,30 @@ static void *map(size_t bytes)
 	return (void *)p;
 }
 
-/* A try-lock: whoever finds it taken goes without a word this time, which is always allowed. */
-static bool try_lock(void)
+void *am_shadow_memory(size_t bytes)
 {
-	return !__atomic_exchange_n(&pool.lock, 1, __ATOMIC_ACQUIRE); /* partner: unlock */
+	const int saved = errno;
+	void *p = map(bytes);
+
+	errno = saved;
+	return p;
+}
+
+/* Held for a few instructions and a mapping. False: ours already, below a signal handler. */
+static bool lock(void)
+{
+	const uint32_t me = am_tls.id;
+
+	for (;;) {
+		uint32_t seen = 0;
+		/* partner: unlock */
+		if (__atomic_compare_exchange_n(&pool.lock, &seen, me, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+		if (seen == me)
+			return false;
+		sched_yield();
+	}
 }
 
 static void unlock(void)
@@ -51,35 +76,38 @@ static void unlock(void)
 	__atomic_store_n(&pool.lock, 0, __ATOMIC_RELEASE);
 }
 
-static uint64_t *new_chunk(void)
+static struct am_cell *new_chunk(void)
 {
 	if (!pool.slab || pool.used + CHUNK_BYTES > SLAB_BYTES) {
 		pool.slab = map(SLAB_BYTES);
 		pool.used = 0;
 		if (!pool.slab) {
-			pool.is_full = true;
+			__atomic_store_n(&pool.is_full, true, __ATOMIC_RELAXED);
 			return NULL;
 		}
 	}
-	uint64_t *c = (uint64_t *)(pool.slab + pool.used);
+	struct am_cell *c = (struct am_cell *)(pool.slab + pool.used);
 	pool.used += CHUNK_BYTES;
 	return c;
 }
 
-uint64_t *am_shadow_make(uintptr_t address)
+struct am_cell *am_shadow_make(uintptr_t address)
 {
-	uint64_t *s = am_shadow_find(address);
+	struct am_cell *s = am_shadow_find(address);
 
-	if (s || address >> AM_SHADOW_USER || pool.is_full || !try_lock())
+	if (s || address >> AM_SHADOW_USER || __atomic_load_n(&pool.is_full, __ATOMIC_RELAXED) ||
+	    !lock())
 		return s;
 	const int saved = errno;
 	struct am_shadow_giant **g = &am_shadow_giants[address >> AM_SHADOW_GIANT];
-	if (!*g)
+	if (!*g && !pool.is_full)
 		__atomic_store_n(g, map(sizeof **g),
 				 __ATOMIC_RELEASE); /* partner: am_shadow_find */
-	if (*g) {
+	if (!*g)
+		__atomic_store_n(&pool.is_full, true, __ATOMIC_RELAXED);
+	if (*g && !pool.is_full) {
 		const uintptr_t in = address & ((UINT64_C(1) << AM_SHADOW_GIANT) - 1);
-		uint64_t **c = &(*g)->chunk[in >> AM_SHADOW_CHUNK];
+		struct am_cell **c = &(*g)->chunk[in >> AM_SHADOW_CHUNK];
 		if (!*c)
 			__atomic_store_n(c, new_chunk(),
 					 __ATOMIC_RELEASE); /* partner: am_shadow_find */
@@ -89,16 +117,16 @@ uint64_t *am_shadow_make(uintptr_t address)
 	return am_shadow_find(address);
 }
 
-bool am_shadow_clear(uintptr_t address, size_t size)
+bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx)
 {
 	const uintptr_t end = address + size;
 	bool was_logged = false;
 
 	for (uintptr_t at = address & ~(uintptr_t)7; at < end;) {
-		const uintptr_t chunk_end = (at | (CHUNK_BYTES - 1)) + 1;
+		const uintptr_t chunk_end = (at | (CHUNK_SPAN - 1)) + 1;
 		const uintptr_t stop = chunk_end < end ? chunk_end : end;
-		uint64_t *s = am_shadow_find(at);
-		if (!s) {
+		struct am_cell *c = am_shadow_find(at);
+		if (!c) {
 			/* Nothing in a whole giant: step over it. */
 			const uintptr_t giant = (at | ((UINT64_C(1) << AM_SHADOW_GIANT) - 1)) + 1;
 			at = at >> AM_SHADOW_USER || !am_shadow_giants[at >> AM_SHADOW_GIANT]
@@ -106,11 +134,16 @@ bool am_shadow_clear(uintptr_t address, size_t size)
 				     : chunk_end;
 			continue;
 		}
-		for (; at < stop; at += 8, s++)
-			if (__atomic_load_n(s, __ATOMIC_RELAXED)) {
-				__atomic_store_n(s, 0, __ATOMIC_RELAXED);
-				was_logged = true;
-			}
+		for (; at < stop; at += 8, c++) {
+			const struct am_cell seen = am_cell_load(c);
+			if ((seen.w | seen.r) == 0)
+				continue;
+			if (fn)
+				fn(ctx, at, seen);
+			was_logged |= (seen.w & AM_CELL_LOGGED) != 0;
+			__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
+		}
 		at = stop == end ? end : chunk_end;
 	}
 	return was_logged;

@@ -21,27 +21,22 @@ enum { VOLATILE = 1 << 3 };
 /* Does an access of `size` bytes stay within its shadow word? */
 #define IN_WORD(address, size) ((size) <= 8 && ((address)&7) + (size) <= 8)
 
-static void across(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
-		   struct am_here here)
+static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
+		struct am_here here)
 {
 	if (!am_view_sleeps())
-		am_view_access(kind, address, size, detail, here);
+		am_view_access(kind, (uintptr_t)p, size, is_volatile ? VOLATILE : 0, here);
 }
 
-static inline void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
-		       struct am_here here)
-{
-	const uintptr_t address = (uintptr_t)p;
-
-	if (am_likely(IN_WORD(address, size)))
-		am_view_word(kind, address, size, is_volatile ? VOLATILE : 0, here);
-	else
-		across(kind, address, size, is_volatile ? VOLATILE : 0, here);
-}
-
+/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
+		if (IN_WORD((uintptr_t)p, bytes) &&                                                \
+		    am_likely(am_view_fast((uintptr_t)p,                                           \
+					   am_filter_bytes((uintptr_t)p & 7, bytes), writes,       \
+					   (uintptr_t)__builtin_return_address(0))))               \
+			return;                                                                    \
 		if (am_likely(am_view_sleeps()))                                                   \
 			return;                                                                    \
 		if (reads)                                                                         \

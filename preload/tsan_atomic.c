@@ -120,7 +120,7 @@ static inline bool is_known_load(const volatile void *p, unsigned size)
 	const uintptr_t address = (uintptr_t)p;
 
 	return (address & 7) + size <= 8 &&
-	       am_view_is_known(address, am_filter_bits(address & 7, size, false));
+	       am_view_is_known(address, am_filter_bytes(address & 7, size), false);
 }
 
 AM_TSAN_WIDTHS(ATOMICS)

@@ -1,12 +1,13 @@
 /*
  * Where each thread stands among stretches and regions, and the decision on each access that the
- * fast path did not already know to be redundant. Runs in application threads.
+ * fast path could not take. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "atommon/checker.h"
 #include "preload/runtime.h"
+#include "preload/late.h"
 #include "preload/shadow.h"
 
 uint32_t am_view_mode;
@@ -42,15 +43,18 @@ static void new_stretch(struct am_view *v)
 	const uint64_t one = UINT64_C(1) << AM_STRETCH_SHIFT;
 	const uint64_t next = v->stretch + one;
 
+	v->fast_head = 0;
 	if (v->stretch != 0 && next >> AM_BLOCK_SHIFT == v->stretch >> AM_BLOCK_SHIFT) {
 		v->stretch = next;
 		return;
 	}
 	const uint64_t block = __atomic_add_fetch(&last_block, 1, __ATOMIC_RELAXED);
-	if (am_likely(block < AM_BLOCK_OTHER))
+	if (am_likely(block < AM_BLOCK_OTHER)) {
 		v->stretch = (block << AM_BLOCK_SHIFT) + one;
-	else
+		am_late_block(v);
+	} else {
 		v->stretch = AM_BLOCK_OTHER << AM_BLOCK_SHIFT; /* no numbers left: has_numbers() */
+	}
 }
 
 /* Without numbers of its own a thread logs everything, and leaves the mark of a stranger. */
@@ -68,8 +72,10 @@ static bool is_ready(struct am_view *v)
 		if (am_tls.muted || am_tls.inside || am_tls.owned ||
 		    am_thread_self() == AM_NO_THREAD)
 			return false;
-	if (am_unlikely(v->stretch == 0)) {
+	if (am_unlikely(v->stretch == 0))
 		new_stretch(v);
+	if (am_unlikely(!v->has_stack)) {
+		v->has_stack = 1;
 		if (am_tls.lane->index != 0)
 			am_alloc_stack(am_tls.lane->stack_top);
 	}
@@ -88,16 +94,19 @@ static bool has_others(struct am_view *v)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-void am_view_begin(uintptr_t cfa)
+void am_view_begin(void)
 {
 	struct am_view *v = &am_view;
+	struct am_open old = am_view_open.now, next;
 
 	if (v->depth++ != 0)
 		return;
-	v->region_cfa = cfa;
 	new_stretch(v);
-	if (__atomic_fetch_add(&am_view_open.open, 1, __ATOMIC_SEQ_CST) == 0)
-		__atomic_fetch_add(&am_view_open.generation, 1, __ATOMIC_SEQ_CST);
+	do {
+		next = old;
+		next.generation += next.open++ == 0;
+	} while (!__atomic_compare_exchange(&am_view_open.now, &old, &next, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED));
 }
 
 void am_view_end(void)
@@ -106,24 +115,26 @@ void am_view_end(void)
 
 	if (v->depth == 0 || --v->depth != 0)
 		return;
-	v->reached = __atomic_load_n(&am_view_open.generation, __ATOMIC_RELAXED);
+	v->reached = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
 	new_stretch(v);
-	__atomic_fetch_sub(&am_view_open.open, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* A local of this thread, as far as anybody knows: in a live frame, and nobody else was here. In a
- * region, only locals that are younger than the region. */
-static bool is_private(const struct am_view *v, uint64_t shadow, uintptr_t address,
-		       struct am_here here)
-{
-	const uintptr_t top = am_tls.lane->stack_top;
+/* One access to bytes of one word. */
+struct touch {
+	uintptr_t word;
+	uint64_t bytes;
+	bool writes, may_be_lazy;
+	struct am_here here;
+};
 
-	if (address < here.cfa || address >= top || am_filter_foreign(shadow, v->stretch) ||
-	    (shadow >> AM_HIDDEN_SHIFT & 0xff) != 0)
-		return false;
-	return v->depth == 0 || am_view_mode != AM_VIEW_REGIONS || address < v->region_cfa;
+/* A local of this thread, as far as anybody knows: in a live frame, and nobody else was here. */
+static bool is_private(const struct am_view *v, uint64_t seen, const struct touch *a)
+{
+	return a->word >= a->here.cfa && a->word < am_tls.lane->stack_top &&
+	       !am_filter_foreign(seen & AM_STRETCH_MASK, v->stretch);
 }
 
 /*
@@ -132,11 +143,11 @@ static bool is_private(const struct am_view *v, uint64_t shadow, uintptr_t addre
  * accesses (no lock, no region boundary in between), and no other thread came here meanwhile. Two
  * are kept so that "something happens between two of them" can still be predicted.
  */
-static bool record_wants(struct am_view *v, uint64_t *word, uint64_t shadow, uint64_t bits)
+static bool record_wants(struct am_view *v, uint64_t *word, const struct touch *a)
 {
-	const bool writes = bits >> 8 != 0;
-	const uint64_t kind = writes ? bits & 0xff00 : bits & 0xff;
-	const uint64_t twice = UINT64_C(1) << (AM_HIDDEN_SHIFT + writes);
+	const uint64_t shadow = __atomic_load_n(word, __ATOMIC_RELAXED);
+	const uint64_t kind = a->writes ? a->bytes << AM_MORE_SHIFT : a->bytes;
+	const uint64_t twice = UINT64_C(1) << (16 + a->writes);
 
 	if (has_others(v))
 		new_stretch(v);
@@ -154,19 +165,73 @@ static bool record_wants(struct am_view *v, uint64_t *word, uint64_t shadow, uin
 	return true;
 }
 
+/* What the cell does not hold after this access of its owner is told; is there anything? */
+static bool settle(struct am_view *v, const struct touch *a, struct am_cell c)
+{
+	return am_late_tell(v, a->word,
+			 a->writes ? am_filter_late_write(c, v->stretch, a->bytes)
+				   : am_filter_late_read(c, v->stretch, a->bytes),
+			 a->writes, a->here);
+}
+
+/* From `old` to `next`. A cell that changes hands does so in one step: the thread that comes second
+ * sees that the first was here. False: somebody else came, look again. */
+static bool replace(struct am_view *v, const struct touch *a, struct am_cell *cell,
+		    struct am_cell old, struct am_cell next)
+{
+	const bool is_foreign = am_filter_foreign(old.w, v->stretch);
+
+	if (is_foreign || old.w == 0) {
+		if (!__atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST,
+						 __ATOMIC_RELAXED))
+			return false;
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+		if (is_foreign)
+			am_late_tell_both(v, a->word, old, a->here);
+		return true;
+	}
+	if (settle(v, a, old))
+		next.w |= AM_CELL_LOGGED;
+	if (next.w != old.w)
+		__atomic_store_n(&cell->w, next.w, __ATOMIC_RELAXED);
+	if (next.r != old.r)
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The access is logged, whatever the cell says. */
+static void force(struct am_view *v, struct am_cell *cell, const struct touch *a)
+{
+	struct am_cell old;
+
+	do
+		old = am_cell_load(cell);
+	while (!replace(v, a, cell, old, am_filter_logged(old, v->stretch, a->bytes, a->writes)));
+}
+
+static void remember_place(const struct am_view *v, const struct touch *a)
+{
+	if (v->places)
+		__atomic_store_n(am_view_place(v->places, a->word, a->writes),
+				 (uint64_t)a->here.pc << 16 | am_view_place_key(a->word),
+				 __ATOMIC_RELAXED);
+}
+
 /* As tests/property/instrument_filter.c does it, with threads. */
-static bool check_wants(struct am_view *v, uint64_t *word, uint64_t shadow, uint64_t bits)
+static bool check_wants(struct am_view *v, struct am_cell *cell, const struct touch *a)
 {
 	const bool is_stretched = am_view_mode == AM_VIEW_STRETCH;
-	const uint32_t generation = __atomic_load_n(&am_view_open.generation, __ATOMIC_RELAXED);
-	const uint32_t open = __atomic_load_n(&am_view_open.open, __ATOMIC_RELAXED);
+	const uint32_t generation = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
+	const uint32_t open = __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED);
 
 	if (is_stretched && has_others(v))
 		new_stretch(v);
 	for (;;) {
-		if (am_filter_known(shadow, v->stretch, bits))
+		const struct am_cell old = am_cell_load(cell);
+		if (am_filter_known(old, v->stretch, a->bytes, a->writes))
 			return false;
-		switch (am_filter_decide(shadow, v->stretch, bits, v->depth != 0 && !is_stretched,
+		switch (am_filter_decide(old, v->stretch, a->bytes, a->writes,
+					 v->depth != 0 && !is_stretched,
 					 is_stretched || v->reached == generation,
 					 is_stretched ? 1 : open)) {
 		case AM_FILTER_DROP:
@@ -175,40 +240,85 @@ static bool check_wants(struct am_view *v, uint64_t *word, uint64_t shadow, uint
 			new_stretch(v);
 			v->reached = generation;
 			break;
+		case AM_FILTER_LAZY:
+			if (is_stretched || !a->may_be_lazy)
+				break;
+			am_late_mark_stretch(v, a->here);
+			if (!replace(v, a, cell, old,
+				     am_filter_lazy(old, v->stretch, a->bytes, a->writes)))
+				continue;
+			remember_place(v, a);
+			return false;
 		case AM_FILTER_LOG:
 			break;
 		}
-		/* Taken in one step: the thread that comes second sees that the first was here. */
-		if (__atomic_compare_exchange_n(word, &shadow,
-						am_filter_next(shadow, v->stretch, bits), false,
-						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		if (replace(v, a, cell, old,
+			    am_filter_logged(old, v->stretch, a->bytes, a->writes)))
 			return true;
 	}
 }
 
-static bool wants(struct am_view *v, uintptr_t address, uint64_t bits, struct am_here here)
+static bool wants(struct am_view *v, const struct touch *a)
 {
-	uint64_t *word = am_shadow_find(address);
-	const uint64_t seen = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
+	struct am_cell *cell = am_shadow_find(a->word);
 
-	if (is_private(v, am_view_mode == AM_VIEW_RECORD ? seen & AM_STRETCH_MASK : seen, address,
-		       here))
+	if (am_view_mode == AM_VIEW_RECORD && is_private(v, cell ? cell->w : 0, a))
 		return false;
-	/* Nobody was here and nothing leads here: no word is needed for that (filter.h, 3). */
-	if (!word && am_view_mode == AM_VIEW_REGIONS && v->depth == 0 &&
-	    v->reached != __atomic_load_n(&am_view_open.generation, __ATOMIC_RELAXED))
+	/* Nobody was here and nothing leads here: no cell is needed for that (filter.h, 3). */
+	if (!cell && am_view_mode == AM_VIEW_REGIONS && v->depth == 0 &&
+	    v->reached != __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED))
 		return false;
-	if (!word)
-		word = am_shadow_make(address);
-	if (!word)
+	if (!cell)
+		cell = am_shadow_make(a->word);
+	if (!cell)
 		return true;
+	if (am_view_mode == AM_VIEW_RECORD)
+		return record_wants(v, &cell->w, a);
 	if (!has_numbers(v)) {
-		__atomic_store_n(word, AM_STRETCH_OTHER | 0xff, __ATOMIC_RELAXED);
+		am_late_tell_both(v, a->word, am_cell_load(cell), a->here);
+		__atomic_store_n(&cell->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_RELAXED);
 		return true;
 	}
-	const uint64_t shadow = __atomic_load_n(word, __ATOMIC_RELAXED);
-	return am_view_mode == AM_VIEW_RECORD ? record_wants(v, word, shadow, bits)
-					      : check_wants(v, word, shadow, bits);
+	return check_wants(v, cell, a);
+}
+
+/* Of all words of an access. If one is logged all are, in their cells too: it is one transaction. */
+static bool wants_all(struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size,
+		      bool may_be_lazy, struct am_here here)
+{
+	struct touch a = {.writes = kind != AM_READ, .may_be_lazy = may_be_lazy, .here = here};
+	const uintptr_t end = address + size;
+	bool is_wanted = false;
+
+	for (unsigned round = 0; round == 0 || (round == 1 && is_wanted); round++)
+		for (uintptr_t at = address; at < end;) {
+			const unsigned offset = at & 7, rest = (unsigned)(end - at);
+			const unsigned n = rest < 8 - offset ? rest : 8 - offset;
+			a.word = at - offset;
+			a.bytes = am_filter_bytes(offset, n);
+			at += n;
+			if (round == 0) {
+				is_wanted |= wants(v, &a);
+				/* No mark between the edge to this access and its record. */
+				a.may_be_lazy &= !is_wanted;
+				if (at == end && offset + size <= 8)
+					return is_wanted;
+				continue;
+			}
+			struct am_cell *cell = am_shadow_find(a.word);
+			if (cell && am_view_mode != AM_VIEW_RECORD && has_numbers(v))
+				force(v, cell, &a);
+		}
+	return is_wanted;
+}
+
+/* May the next accesses take the fast path? */
+static void refresh(struct am_view *v)
+{
+	const bool is_fast = am_view_mode == AM_VIEW_REGIONS && v->depth != 0 && v->places &&
+			     v->marked == v->stretch && am_tls.event == 0;
+
+	v->fast_head = is_fast ? am_tls.head + 1 : 0;
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -216,50 +326,69 @@ static bool wants(struct am_view *v, uintptr_t address, uint64_t bits, struct am
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here)
 {
 	struct am_view *v = &am_view;
-	bool is_wanted = false;
 
-	if (!is_ready(v))
-		return false;
-	for (uintptr_t at = address; at < address + size;) {
-		const unsigned offset = at & 7;
-		const unsigned rest = (unsigned)(address + size - at);
-		const unsigned n = rest < 8 - offset ? rest : 8 - offset;
-		is_wanted |= wants(v, at, am_filter_bits(offset, n, kind != AM_READ), here);
-		at += n;
-	}
-	return is_wanted;
-}
-
-static void count_units(struct am_view *v, uint64_t head)
-{
-	v->own_units += am_tls.head - head;
+	return is_ready(v) && wants_all(v, kind, address, size, false, here);
 }
 
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here)
 {
-	if (!am_view_wants(kind, address, size, here))
+	struct am_view *v = &am_view;
+
+	if (!is_ready(v))
 		return;
-	const uint64_t head = am_tls.head;
-	if (am_likely((address & 63) + size <= 64))
-		am_log(kind, (unsigned)__builtin_ctz(size) | detail, address, here);
-	else
-		am_log_access(kind, address, size, here);
-	count_units(&am_view, head);
+	/* The first access of a region, or of one that logged something else: try again. */
+	if (v->depth != 0 && am_view_mode == AM_VIEW_REGIONS && has_numbers(v) &&
+	    (address & 7) + size <= 8 && am_tls.head + 1 != v->fast_head) {
+		am_late_mark_stretch(v, here);
+		refresh(v);
+		if (am_view_fast(address, am_filter_bytes(address & 7, size), kind != AM_READ,
+				 here.pc))
+			return;
+	}
+	if (wants_all(v, kind, address, size, true, here)) {
+		const uint64_t head = am_tls.head;
+		if (am_likely((address & 63) + size <= 64))
+			am_log(kind, (unsigned)__builtin_ctz(size) | detail, address, here);
+		else
+			am_log_access(kind, address, size, here);
+		am_late_count(v, head);
+	}
+	refresh(v);
+}
+
+/* Whole words that need no question, from `at` on. */
+static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintptr_t pc)
+{
+	while (at < end) {
+		const unsigned offset = at & 7;
+		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
+		if (!am_view_fast(at & ~(uintptr_t)7, am_filter_bytes(offset, (unsigned)n),
+				  kind != AM_READ, pc))
+			break;
+		at += n;
+	}
+	return at;
 }
 
 /* Lines of 64 bytes: the unit of numbering. */
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
 {
+	struct am_view *v = &am_view;
+
 	if (size == 0 || am_view_sleeps())
 		return;
 	for (uintptr_t at = address, end = address + size; at < end;) {
+		at = skip_fast(kind, at, end, here.pc);
+		if (at == end || !is_ready(v))
+			return;
 		const uintptr_t line = (at | 63) + 1, stop = line < end ? line : end;
-		if (am_view_wants(kind, at, (unsigned)(stop - at), here)) {
+		if (wants_all(v, kind, at, (unsigned)(stop - at), true, here)) {
 			const uint64_t head = am_tls.head;
 			am_log_access(kind, at, stop - at, here);
-			count_units(&am_view, head);
+			am_late_count(v, head);
 		}
+		refresh(v);
 		at = stop;
 	}
 }
@@ -271,19 +400,29 @@ void am_view_counted(void)
 	if (v->depth != 0)
 		return;
 	new_stretch(v);
-	v->reached = __atomic_load_n(&am_view_open.generation, __ATOMIC_RELAXED);
+	v->reached = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
 }
 
 void am_view_touched(uintptr_t address, size_t size)
 {
+	struct am_view *v = &am_view;
+
 	if (am_view_mode == AM_VIEW_UNSET)
 		choose_mode();
 	if (am_view_mode == AM_VIEW_NONE)
 		return;
+	if (am_after.has_sections && am_tls.head - v->own_units != v->others)
+		am_view_follow(v);
 	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
-		uint64_t *s = am_shadow_make(at);
-		if (s)
-			__atomic_store_n(s, AM_STRETCH_OTHER | 0xff, __ATOMIC_RELAXED);
+		struct am_cell *c = am_shadow_make(at);
+		if (!c)
+			continue;
+		struct am_cell old = am_cell_load(c);
+		while (!__atomic_compare_exchange_n(&c->w, &old.w, AM_STRETCH_OTHER | AM_CELL_LOGGED,
+						    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
+		if (am_view_mode != AM_VIEW_RECORD)
+			am_late_tell_both(v, at, old, (struct am_here){0, (uintptr_t)__builtin_dwarf_cfa()});
 	}
 	am_view_counted();
 }

@@ -71,5 +71,5 @@ void am_view_follow(struct am_view *v)
 	if (was_open && was_free)
 		am_view_end();
 	if (v->held > 0 && was_free)
-		am_view_begin((uintptr_t)__builtin_frame_address(0));
+		am_view_begin();
 }

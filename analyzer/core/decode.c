@@ -39,6 +39,10 @@ static void decode_detail(struct am_event *e, unsigned detail)
 		e->size = (detail & 7) == 7 ? 0 : 1u << (detail & 7);
 		e->flags |= detail & 8 ? AM_VOLATILE : 0;
 		break;
+	case AM_LATE:
+		e->size = (detail & 7) + 1;
+		e->mode = detail >> 3 & 1;
+		break;
 	case AM_WAKE:
 		e->flags |= (detail & 1 ? AM_TIMED_OUT : 0) | (detail & 2 ? AM_CANCELLED : 0);
 		break;

@@ -67,6 +67,7 @@ struct am_fullgraph {
 	struct am_map words;	/* word + 1 -> first entry + 1 */
 	struct am_map thread_of; /* id + 1 -> index + 1 */
 	struct am_map pairs;	/* source << 32 | target, + 1 */
+	struct am_map marks;	/* thread << 32 | number of a mark, + 1 -> node + 1 */
 	uint32_t era, search;
 	bool data, locks, stopped;
 	struct am_cycle cycle;
@@ -117,6 +118,7 @@ void am_fullgraph_free(struct am_fullgraph *g)
 	am_map_free(&g->words, mem);
 	am_map_free(&g->thread_of, mem);
 	am_map_free(&g->pairs, mem);
+	am_map_free(&g->marks, mem);
 	am_mem_free(mem, g, sizeof *g);
 }
 
@@ -485,16 +487,64 @@ static uint64_t clip(uint64_t from, uint64_t bytes)
 	return bytes < UINT64_MAX - from ? bytes : UINT64_MAX - from;
 }
 
-static void on_data(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+/* Do accesses count? With AM_CONFLICTS_AUTO from the first one on. */
+static bool wants_data(struct am_fullgraph *g)
 {
 	if (!g->data && g->config.conflicts == AM_CONFLICTS_AUTO) {
 		g->data = true;
 		g->locks = false;
 		forget(g);
 	}
-	if (g->data && !t->muted)
+	return g->data;
+}
+
+static void on_data(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	if (wants_data(g) && !t->muted)
 		on_access(g, t, ev, 0, ev->object, clip(ev->object, ev->size < AM_ACCESS_MAX ? ev->size : AM_ACCESS_MAX),
 			  ev->kind != AM_READ);
+}
+
+/* Accesses told late: the mark is a transaction's, or one of its own. */
+static void on_mark(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
+{
+	const uint32_t number = ev->aux ? (uint32_t)ev->aux : ev->site;
+
+	if (ev->object != AM_THREAD_OBJECT(ev->thread) || t->muted || !wants_data(g))
+		return;
+	const uint32_t me = t->node != NONE ? t->node : node_new(g, t, ev);
+	uint64_t *place = am_map_put(&g->marks, g->mem, ((uint64_t)t->id << 32 | number) + 1);
+	if (me == NONE || !place) {
+		g->stopped = true;
+		return;
+	}
+	const struct am_access access = access_of(g, me, ev);
+	program_edge(g, t, me, &access);
+	*place = (uint64_t)me + 1;
+}
+
+static void on_late(struct am_fullgraph *g, const struct am_event *ev)
+{
+	const uint64_t *mark = am_map_find(&g->marks, ev->aux + 1);
+	const uint32_t me = mark ? (uint32_t)*mark - 1 : NONE;
+
+	if (me == NONE || !g->data || NODE(g, me)->era != g->era || !ev->size ||
+	    (ev->object & 7) + ev->size > 8)
+		return;
+	uint64_t *place = am_map_put(&g->words, g->mem, (ev->object >> 3) + 1);
+	struct entry *e = place ? push(g, &g->entries, sizeof *e) : NULL;
+	if (!e) {
+		g->stopped = true;
+		return;
+	}
+	e->node = me;
+	e->mask = mask_in(ev->object >> 3, ev->object, ev->size);
+	e->writes = ev->mode;
+	e->access = access_of(g, me, ev);
+	e->access.kind = ev->mode ? AM_WRITE : AM_READ;
+	e->access.thread = (uint32_t)(ev->aux >> 32);
+	e->next = (uint32_t)*place - 1;
+	*place = g->entries.n;
 }
 
 static void on_block(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
@@ -556,6 +606,12 @@ void am_fullgraph_event(struct am_fullgraph *g, const struct am_event *ev)
 		break;
 	case AM_LOST:
 		on_lost(g, t, ev);
+		break;
+	case AM_MARK:
+		on_mark(g, t, ev);
+		break;
+	case AM_LATE:
+		on_late(g, ev);
 		break;
 	default:
 		break;

@@ -24,7 +24,7 @@ static void set_level(struct am_checker *c, bool data, bool locks)
 	c->locks = locks;
 	c->kinds = BIT(AM_THREAD_BEGIN) | BIT(AM_THREAD_END) | BIT(AM_JOIN) | BIT(AM_BEGIN) | BIT(AM_END) |
 		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
-		   BIT(AM_INIT) | BIT(AM_DESTROY) | (locks ? LOCK_KINDS : 0);
+		   BIT(AM_INIT) | BIT(AM_DESTROY) | BIT(AM_MARK) | BIT(AM_LATE) | (locks ? LOCK_KINDS : 0);
 }
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
@@ -147,6 +147,10 @@ static void rare(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 	case AM_LOST:
 		on_lost(c, slot, ev);
 		break;
+	case AM_LATE:
+		if (c->data)
+			am_late_access(c, ev);
+		break;
 	default:
 		break;
 	}
@@ -190,6 +194,10 @@ static void other(struct am_checker *c, uint32_t slot, const struct am_event *ev
 		break;
 	case AM_END:
 		region_end(c, slot);
+		break;
+	case AM_MARK: /* a program that shows its accesses, though this one is not shown */
+		if (c->data || wants_data(c))
+			am_late_mark(c, slot, ev);
 		break;
 	default:
 		rare(c, slot, ev);

@@ -1,6 +1,6 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
- * (vertices and edges), scg_table.c (entities), scg_access.c (accesses),
+ * (vertices and edges), scg_table.c (entities), scg_access.c (accesses), scg_late.c (those told late),
  * scg_ended.c (threads that ended) and scg_cycle.c (telling a cycle). Everybody else
  * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
@@ -81,6 +81,12 @@ struct am_region_place {
 	uint32_t region, site;
 };
 
+/* A moment that accesses told late may name (scg_late.c), with the transaction it lies in. */
+struct am_mark {
+	uint64_t moment;
+	uint32_t number, transaction, place;
+};
+
 /* A live thread, or one that ended and is still reached by an open region. */
 struct am_vertex {
 	uint64_t begin;	 /* moment at which the open region began; AM_NEVER outside regions */
@@ -98,6 +104,8 @@ struct am_vertex {
 	uint32_t region_place;
 	uint64_t begin_index;
 	uint32_t inner[8];
+	struct am_mark *mark; /* by moment */
+	uint32_t n_marks, cap_marks;
 };
 
 /* The bytes `mask` of one 8-byte word, with a common history. One cache line. */
@@ -271,6 +279,11 @@ void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *
 /* A free comes after all accesses to its block. The bytes become another entity. */
 void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_access_erase(struct am_checker *c, uint64_t space, uint64_t from, uint64_t bytes);
+
+/* ---- scg_late.c ---- */
+
+void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *event);
+void am_late_access(struct am_checker *c, const struct am_event *event);
 
 /* ---- scg_cycle.c ---- */
 

@@ -107,6 +107,8 @@ static bool vertex_init(struct am_checker *c, uint32_t slot, const struct am_eve
 					.reach_at = v->reach_at,
 					.cap_reach = v->cap_reach,
 					.cap_reach_at = v->cap_reach_at,
+					.mark = v->mark,
+					.cap_marks = v->cap_marks,
 					.id = event->thread,
 					.used = true,
 					.blind = c->starved && event->kind != AM_THREAD_BEGIN};
@@ -379,6 +381,7 @@ void am_reach_free(struct am_checker *c)
 		struct am_vertex *v = &c->vertex[s];
 		am_mem_free(c->mem, v->reach, sizeof *v->reach * v->cap_reach);
 		am_mem_free(c->mem, v->reach_at, sizeof *v->reach_at * v->cap_reach_at);
+		am_mem_free(c->mem, v->mark, sizeof *v->mark * v->cap_marks);
 	}
 	am_mem_free(c->mem, c->anc, sizeof *c->anc * c->cap * c->stride);
 	am_mem_free(c->mem, c->horizon, sizeof *c->horizon * c->cap);

@@ -300,7 +300,7 @@ static int read_kind(struct cursor *c, struct am_event *e)
 
 	if (n == 6 && memcmp(c->at, "assume", n) == 0)
 		kind = AM_BRANCH;
-	else if (!am_kind_from_name(c->at, (unsigned)n, &kind) || kind == AM_EXT)
+	else if (!am_kind_from_name(c->at, (unsigned)n, &kind) || kind >= AM_EXT)
 		return scan_bad(c, "unknown event");
 	c->at += n;
 	e->kind = (uint8_t)kind;

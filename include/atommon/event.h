@@ -62,7 +62,9 @@
 	X(untaken, UNTAKEN, addr, "the side not taken of the last branch may write `size` bytes")  \
 	X(clock, CLOCK, none, "coarse wall clock, ns since the epoch in `value`")                  \
 	X(modules, MODULES, none, "the module table changed (dlopen, dlclose)")                    \
-	X(ext, EXT, none, "raw only: continues the record before it")
+	X(ext, EXT, none, "raw only: continues the record before it")                              \
+	X(mark, MARK, addr, "live only: accesses told late may name this moment, by number `aux`")  \
+	X(late, LATE, addr, "live only: `size` bytes were accessed at mark `aux` (mode 1: written)")
 
 enum am_kind {
 #define X(text, name, object, meaning) AM_##name,
@@ -158,10 +160,19 @@ enum {
 #define AM_R_KIND_MASK UINT64_C(0x3f)
 
 /*
- * detail (5 bits): read, write, update: bits 0..2 size code (0..6: 1 << code bytes, 7: in AM_X_SIZE),
+ * detail (5 bits): late: bits 0..2 bytes - 1, bit 3 written. read, write, update: bits 0..2 size code (0..6: 1 << code bytes, 7: in AM_X_SIZE),
  * bit 3 volatile. acquire, release: bit 0 shared, bit 1 owner dead, bit 2 AM_FREED_LOCK. wake: bit 0
  * timed out, bit 1 cancelled. leave: bit 0 serial. once-end: bit 0 abandoned. lost: cause. init,
  * destroy: enum am_object. branch, assert: bit 0 outcome. All others 0.
+ */
+
+/*
+ * Accesses told late (live checking only; never in a trace). A thread that leaves accesses unlogged
+ * because nobody else is concerned logs a mark before the first of them in each stretch
+ * (preload/filter.h): object AM_THREAD_OBJECT of itself, numbered there; the mark's number takes the
+ * place of the site, or is `aux`. Whoever comes to be concerned logs a mark on that object too, so as
+ * to come behind it, and then late: object and size are the bytes, `aux` is the thread << 32 | the
+ * mark's number, the record's number is that of the bytes.
  */
 
 /* Extension tags and what they carry. */

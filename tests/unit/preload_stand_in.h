@@ -23,9 +23,8 @@ void am_view_touched(uintptr_t address, size_t size)
 	(void)size;
 }
 
-void am_view_begin(uintptr_t cfa)
+void am_view_begin(void)
 {
-	(void)cfa;
 }
 
 void am_view_end(void)

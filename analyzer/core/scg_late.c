@@ -1,0 +1,160 @@
+/*
+ * Accesses told late (event.h): a thread's mark names a moment within a transaction; accesses that
+ * it made there, and that concerned nobody, are told when they do. Runs wherever the checker runs;
+ * no I/O, no globals.
+ *
+ * An access is a moment of its thread (scg.h), so a late one is put beside the others with the
+ * moment of its mark. No edge leads to it: whoever told it late has made sure of that (filter.h in
+ * preload/). Marks that no open region reaches are of no use any more (R4), so few are kept.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "scg.h"
+
+enum { FIRST_MARKS = 64, MARKS_MAX = 1 << 16 };
+
+/* Earlier moments of this thread are reached by no open region; AM_NEVER: none is. */
+static uint64_t horizon_of(const struct am_checker *c, uint32_t slot)
+{
+	uint64_t horizon = AM_NEVER;
+
+	for (uint32_t w = 0; w < c->words; w++)
+		for (uint64_t rest = am_anc(c, slot)[w]; rest; rest &= rest - 1) {
+			const uint32_t a = w * 64 + (uint32_t)__builtin_ctzll(rest);
+			const uint64_t first = am_reach_of(c, a, slot)->first;
+			horizon = first < horizon ? first : horizon;
+		}
+	return horizon;
+}
+
+static void drop_first(struct am_vertex *v, uint32_t n)
+{
+	for (uint32_t i = n; i < v->n_marks; i++)
+		v->mark[i - n] = v->mark[i];
+	v->n_marks -= n;
+}
+
+/* Room for one more mark. */
+static bool reserve(struct am_checker *c, uint32_t slot)
+{
+	struct am_vertex *v = &c->vertex[slot];
+	const uint64_t horizon = horizon_of(c, slot);
+	uint32_t stale = 0;
+
+	while (stale < v->n_marks && v->mark[stale].moment < horizon)
+		stale++;
+	drop_first(v, stale);
+	if (v->n_marks < v->cap_marks / 2)
+		return true;
+	const uint32_t cap = v->cap_marks ? v->cap_marks * 2 : FIRST_MARKS;
+	void *p = cap <= MARKS_MAX ? am_mem_resize(c->mem, v->mark, sizeof *v->mark * v->cap_marks,
+						   sizeof *v->mark * cap)
+				   : NULL;
+	if (p) {
+		v->mark = p;
+		v->cap_marks = cap;
+		return true;
+	}
+	c->stats.forgotten++;
+	drop_first(v, v->n_marks / 2 + (v->n_marks > 0));
+	return v->n_marks < v->cap_marks;
+}
+
+void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+{
+	struct am_vertex *v = &c->vertex[slot];
+	const uint32_t number = ev->aux ? (uint32_t)ev->aux : ev->site;
+
+	if (ev->object != AM_THREAD_OBJECT(ev->thread) || v->blind || v->muted)
+		return; /* of one who comes behind it */
+	if (!am_matters(c, slot))
+		return;
+	if (v->n_marks && v->mark[v->n_marks - 1].moment < horizon_of(c, slot))
+		v->n_marks = 0; /* the usual case: nobody reaches what was before this region */
+	if (v->n_marks == v->cap_marks && !reserve(c, slot))
+		return;
+	v->newest = AM_MOMENT(ev->index, slot);
+	v->mark[v->n_marks++] = (struct am_mark){v->newest, number, v->transaction, v->place};
+}
+
+/* The newest with this number: they mostly ask for recent ones. */
+static const struct am_mark *find(const struct am_vertex *v, uint32_t number)
+{
+	for (uint32_t i = v->n_marks; i-- > 0;)
+		if (v->mark[i].number == number)
+			return &v->mark[i];
+	return NULL;
+}
+
+/* A thread that ended is no longer in the map, but may still be reached. */
+static uint32_t slot_of(const struct am_checker *c, uint32_t thread)
+{
+	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
+
+	if (known)
+		return (uint32_t)*known - 1;
+	for (uint32_t s = 0; s < c->high; s++)
+		if (c->vertex[s].used && c->vertex[s].ended && !c->vertex[s].ghost &&
+		    c->vertex[s].id == thread)
+			return s;
+	return UINT32_MAX;
+}
+
+static bool is_of(const struct am_stamp *s, uint32_t slot)
+{
+	return s->moment && AM_SLOT_OF(s->moment) == slot;
+}
+
+/*
+ * Into a cell that lies within the bytes. A write takes the place of the newest write: an older one
+ * of its own thread, or one of another's that this thread's first access here came after. Reads
+ * stay: they may be newer.
+ */
+static void put(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp, bool writes)
+{
+	const uint32_t slot = AM_SLOT_OF(stamp->moment);
+	struct am_stamp *newest = writes ? &e->write : &e->read;
+
+	if (is_of(newest, slot)) {
+		if (newest->moment < stamp->moment)
+			*newest = *stamp;
+	} else if (writes || !newest->moment) {
+		*newest = *stamp;
+	} else if (!e->more || am_readers_place(&c->readers[e->more], slot)->moment < stamp->moment) {
+		am_readers_add(c, e, stamp);
+	}
+}
+
+void am_late_access(struct am_checker *c, const struct am_event *ev)
+{
+	const uint32_t slot = slot_of(c, (uint32_t)(ev->aux >> 32));
+	const struct am_vertex *v = slot == UINT32_MAX ? NULL : &c->vertex[slot];
+	const struct am_mark *mark = v ? find(v, (uint32_t)ev->aux) : NULL;
+	const uint64_t key = (ev->object >> 3) + 1;
+	const unsigned low = ev->object & 7;
+	struct am_entity *e;
+
+	if (!mark || v->blind || v->muted || !ev->size || low + ev->size > 8 ||
+	    mark->moment < horizon_of(c, slot))
+		return;
+	const uint64_t context = (uint64_t)ev->site << AM_CONTEXT_SITE | mark->place |
+				 (ev->mode ? AM_WRITE : AM_READ);
+	const uint64_t number = am_context_number(c, context);
+	const struct am_stamp stamp = {mark->moment, 0, number << 32 | mark->transaction};
+	if (!number) {
+		c->stats.forgotten++;
+		return;
+	}
+	uint8_t rest = (uint8_t)(((1u << ev->size) - 1) << low);
+	const uint8_t mask = rest;
+	am_table_reserve(c);
+	while (rest && (e = am_table_find(c, key, rest))) {
+		if (e->mask & ~mask)
+			am_table_cut(c, e, mask);
+		rest &= (uint8_t)~e->mask;
+		put(c, e, &stamp, ev->mode);
+	}
+	if (!rest)
+		return;
+	e = am_table_insert(c, am_table_hole(c, key), key, rest);
+	*(ev->mode ? &e->write : &e->read) = stamp;
+}

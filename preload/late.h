@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Accesses that are told late: between view.c, which decides, and view_late.c, which tells. */
+#ifndef ATOMMON_PRELOAD_LATE_H
+#define ATOMMON_PRELOAD_LATE_H
+
+#include "preload/shadow.h"
+
+/* This thread has a new block of numbers, the one in v->stretch. */
+void am_late_block(const struct am_view *v);
+/* Before the first lazy access of a stretch is remembered: log its mark, once. */
+void am_late_mark_stretch(struct am_view *v, struct am_here here);
+/* Tell accesses to an 8-byte word that its owner did not log. False: there is nothing to tell. */
+bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
+		  struct am_here here);
+/* All of a cell, which another thread takes. */
+void am_late_tell_both(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here);
+
+/* Units since `head` are not those of hooks. */
+static inline void am_late_count(struct am_view *v, uint64_t head)
+{
+	v->own_units += am_tls.head - head;
+}
+
+#endif

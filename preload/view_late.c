@@ -1,0 +1,213 @@
+/*
+ * Accesses that were not logged when they were made (filter.h): marks, by which they can be told
+ * late, and the telling. Runs in application threads, in compiler callbacks and when memory is given
+ * back; no lock, no malloc.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/late.h"
+
+#include <string.h>
+
+#include "preload/lane.h"
+
+/* Whose numbers these are, and what of them may still have to be told late. */
+static struct block {
+	uint32_t thread;
+	uint32_t generation; /* in which it last logged a mark */
+	uint64_t first;	     /* the first stretch that has a mark of that generation */
+	uint64_t *places;
+} blocks[AM_BLOCK_OTHER];
+
+void am_late_block(const struct am_view *v)
+{
+	struct block *b = &blocks[v->stretch >> AM_BLOCK_SHIFT];
+
+	b->thread = am_tls.id - 1;
+	b->places = v->places;
+}
+
+/* ---- marks, and accesses told late ------------------------------------------------------------ */
+
+/* A mark in one unit, its number where the site would be; see event.h. */
+static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintptr_t cfa)
+{
+	const uint64_t object = AM_THREAD_OBJECT(thread), head = am_tls.head;
+	struct am_tls *t = &am_tls;
+
+	if (am_likely(am_log_is_ready())) {
+		t->event = cfa;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		const uint64_t w1 = (uint64_t)number << 32 | am_number(object);
+		const uint64_t i = am_reserve(t, 1);
+		struct am_unit *u = &t->units[i & t->mask];
+		__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
+		__atomic_store_n(&u->w0, am_log_w0(AM_MARK, 0, object) | am_phase(t, i),
+				 __ATOMIC_RELEASE); /* partner: am_ring_has */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		t->event = 0;
+		if (am_drain_is_asleep())
+			am_drain_wake();
+	} else {
+		struct am_record r = {.kind = AM_MARK, .n_ext = 1, .has_seq = true,
+				      .object = object, .ordered = object};
+		r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, number};
+		am_log_record(&r, (struct am_here){0, cfa});
+	}
+	am_late_count(v, head);
+}
+
+static uint32_t number_of(uint64_t stretch)
+{
+	return (uint32_t)(stretch >> AM_STRETCH_SHIFT);
+}
+
+/* The lane's, which may have been another thread's. The last entry tells whose they are. */
+static uint64_t *take_places(void)
+{
+	struct am_lane *lane = am_tls.lane;
+	const size_t bytes = (AM_PLACES + 1) * sizeof *lane->places;
+
+	if (!lane->places)
+		lane->places = am_shadow_memory(bytes);
+	else
+		memset(lane->places, 0, bytes);
+	if (lane->places)
+		lane->places[AM_PLACES] = am_tls.id - 1;
+	return lane->places;
+}
+
+void am_late_mark_stretch(struct am_view *v, struct am_here here)
+{
+	struct block *b = &blocks[v->stretch >> AM_BLOCK_SHIFT];
+	const uint32_t generation = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
+
+	if (v->marked == v->stretch)
+		return;
+	v->marked = v->stretch;
+	if (!v->places)
+		b->places = v->places = take_places();
+	if (b->generation != generation) {
+		__atomic_store_n(&b->first, v->stretch, __ATOMIC_RELAXED);
+		/* partner: the load in tell_late */
+		__atomic_store_n(&b->generation, generation, __ATOMIC_RELEASE);
+	}
+	log_mark(v, b->thread, number_of(v->stretch), here.cfa);
+}
+
+/* Where that lazy access was made, 0 if it is not remembered any more. */
+static uintptr_t place_of(const struct block *b, uintptr_t address, bool writes)
+{
+	if (!b->places || b->places[AM_PLACES] != b->thread)
+		return 0;
+	const uint64_t seen =
+		__atomic_load_n(am_view_place(b->places, address, writes), __ATOMIC_RELAXED);
+	return (seen & 0xffff) == am_view_place_key(address) ? seen >> 16 : 0;
+}
+
+/* Nothing is said of accesses that no open region can have to do with: those that were made before
+ * the last moment when none was open. */
+bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
+		      struct am_here here)
+{
+	const struct block *b = &blocks[late.stretch >> AM_BLOCK_SHIFT];
+
+	if (!late.bytes ||
+	    __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) != am_view_open.now.generation ||
+	    late.stretch < __atomic_load_n(&b->first, __ATOMIC_RELAXED))
+		return false;
+	if (b->thread != am_tls.id - 1 &&
+	    !(am_filter_same_block(v->synced, late.stretch) && v->synced >= late.stretch)) {
+		log_mark(v, b->thread, 0, here.cfa); /* from here on we come behind its mark */
+		v->synced = late.stretch;
+	}
+	for (unsigned at = 0; at < 8;) {
+		unsigned n = 0;
+		while (at + n < 8 && late.bytes >> (at + n) & 1)
+			n++;
+		if (n) {
+			struct am_record r = {.kind = AM_LATE,
+					      .detail = (uint8_t)((n - 1) | (unsigned)writes << 3),
+					      .n_ext = 1,
+					      .has_seq = true,
+					      .object = word + at,
+					      .ordered = word + at};
+			r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
+						    (uint64_t)b->thread << 32 |
+							    number_of(late.stretch)};
+			const uint64_t head = am_tls.head;
+			am_log_record(&r, (struct am_here){place_of(b, word, writes),
+							   here.cfa});
+			am_late_count(v, head);
+		}
+		at += n ? n : 1;
+	}
+	return true;
+}
+
+void am_late_tell_both(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
+{
+	am_late_tell(v, word, am_filter_last_write(c), true, here);
+	am_late_tell(v, word, am_filter_last_read(c), false, here);
+}
+
+/* ---- memory that goes ------------------------------------------------------------------------- */
+
+/* Of each owner but this thread, the newest lazy access counts: the others come before it. */
+enum { OWNERS = 8 };
+struct going {
+	struct {
+		struct am_late late;
+		uintptr_t word;
+		bool writes;
+	} owner[OWNERS];
+	unsigned n;
+	struct am_here here;
+	bool is_told;
+};
+
+static void leave(struct going *g, uintptr_t word, struct am_late late, bool writes)
+{
+	unsigned i = 0;
+
+	if (!late.bytes)
+		return;
+	while (i < g->n && !am_filter_same_block(g->owner[i].late.stretch, late.stretch))
+		i++;
+	if (i < g->n && g->owner[i].late.stretch >= late.stretch)
+		return;
+	if (i == OWNERS) {
+		i--;
+		g->is_told |= am_late_tell(&am_view, g->owner[i].word, g->owner[i].late,
+					g->owner[i].writes, g->here);
+	} else {
+		g->n += i == g->n;
+	}
+	g->owner[i].late = late;
+	g->owner[i].word = word;
+	g->owner[i].writes = writes;
+}
+
+static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
+{
+	if (!am_filter_foreign(c.w, am_view.stretch))
+		return;
+	leave(ctx, word, am_filter_last_write(c), true);
+	leave(ctx, word, am_filter_last_read(c), false);
+}
+
+bool am_view_gone(uintptr_t address, size_t size, struct am_here here)
+{
+	struct am_view *v = &am_view;
+	struct going g = {.here = here};
+
+	if (am_view_mode == AM_VIEW_RECORD) {
+		am_shadow_clear(address, size, NULL, NULL);
+		return true;
+	}
+	if (am_view_sleeps())
+		return false;
+	const bool was_logged = am_shadow_clear(address, size, leave_cell, &g);
+	for (unsigned i = 0; i < g.n; i++)
+		g.is_told |= am_late_tell(v, g.owner[i].word, g.owner[i].late, g.owner[i].writes, here);
+	return was_logged || g.is_told;
+}
