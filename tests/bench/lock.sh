@@ -9,7 +9,13 @@ build=${ATOMMON_BUILD:?run this through scripts/bench}
 top=$(cd "$(dirname "$0")/../.." && pwd)
 lib=$build/lib/libatommon.so
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+lttng_pid=
+finish() {
+	[ -z "$lttng_pid" ] || lttng destroy atommon-bench >/dev/null 2>&1
+	[ -z "$lttng_pid" ] || kill "$lttng_pid" 2>/dev/null
+	rm -rf "$work"
+}
+trap finish EXIT
 cd "$work" || exit 1
 rounds=${ROUNDS:-7}
 
@@ -23,8 +29,18 @@ if clang-14 -O2 -fsanitize=thread "$top/tests/bench/lock.c" -o lock.tsan-clang -
 	./lock.tsan-clang pair 1 10 >/dev/null 2>&1; then
 	peers+=(tsan-clang)
 fi
+# LTTng-UST with its wrapper of mutexes, recording into small files that are reused; its session daemon
+# runs only as long as we do. With a daemon of somebody else we do not meddle.
 lttng=$(ldconfig -p | awk '/liblttng-ust-pthread-wrapper/ { print $NF; exit }')
-[ -n "$lttng" ] && peers+=(lttng-idle)
+if [ -n "$lttng" ] && command -v lttng-sessiond >/dev/null && ! pgrep -x lttng-sessiond >/dev/null &&
+	lttng-sessiond --daemonize --no-kernel --pidfile="$work/lttng.pid" >/dev/null 2>&1; then
+	lttng_pid=$(cat "$work/lttng.pid")
+	if { lttng --no-sessiond create atommon-bench --output="$work/lttng" &&
+		lttng enable-channel -u --tracefile-size=4194304 --tracefile-count=2 c &&
+		lttng enable-event -u -c c 'lttng_ust_pthread:*' && lttng start; } >lttng.log 2>&1; then
+		peers+=(lttng)
+	fi
+fi
 command -v valgrind >/dev/null && peers+=(helgrind)
 
 # once VARIANT CASE THREADS OPERATIONS: one line of three numbers
@@ -37,7 +53,7 @@ once() {
 	record) LD_PRELOAD=$lib ATOMMON_MODE=record ATOMMON_TRACE=x.atm ./lock "$@" ;;
 	check) LD_PRELOAD=$lib ./lock "$@" ;;
 	sections) LD_PRELOAD=$lib ATOMMON_ATOMIC=sections ATOMMON_LOG=none ./lock "$@" ;;
-	lttng-idle) LD_PRELOAD=$lttng ./lock "$1" "$2" $((n / 4)) ;;
+	lttng) LD_PRELOAD=$lttng ./lock "$1" "$2" $((n / 20 + 1)) ;;
 	tsan-*) ./lock."$variant" "$1" "$2" $((n / 10 + 1)) ;;
 	helgrind) valgrind --tool=helgrind -q ./lock "$1" "$2" $((n / 400 + 1)) 2>/dev/null ;;
 	esac
