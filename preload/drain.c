@@ -217,9 +217,36 @@ static bool has_waiting(void)
 	return false;
 }
 
+/* The process ends. A unit that is not there although later records are was torn by a jump, or its
+ * thread is still in it below a signal handler; what stands behind it must not be lost. */
+static void mend_ring(struct am_lane *lane)
+{
+	uint64_t end = lane->free_tail + lane->mask + 1;
+
+	while (end > lane->free_tail && !am_ring_has(lane, end - 1))
+		end--;
+	/* Units of one record are written last first: those just before `end` may be on their way. */
+	for (uint64_t i = lane->free_tail; i + 1 + AM_R_EXT_MAX < end; i++)
+		if (!am_ring_has(lane, i))
+			am_ring_repair(lane, i, i + 1);
+}
+
+static void mend_rings(void)
+{
+	const uint32_t n = am_lane_count();
+
+	for (uint32_t i = 0; i < n; i++)
+		if (__atomic_load_n(&am_lanes[i]->dir->state, __ATOMIC_ACQUIRE) == AM_RING_LIVE)
+			mend_ring(am_lanes[i]);
+}
+
 static void flush(void)
 {
 	pass(true);
+	if (__atomic_load_n(&close_wanted, __ATOMIC_RELAXED)) {
+		mend_rings();
+		pass(true);
+	}
 	AM_TEST_POINT("drain: flushed, about to close");
 	const uint32_t close = __atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE);
 	if (close & AM_CLOSE_RECORD && is_recording())
@@ -350,12 +377,6 @@ static bool has_space(const struct am_lane *lane, uint64_t need)
 	return am_tls.head + need - tail <= lane->mask + 1;
 }
 
-/* Units of ours that will never be written; we are in no record. */
-static void repair_own(struct am_lane *lane)
-{
-	am_ring_repair(lane, __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE), am_tls.head);
-}
-
 /* No drain thread: do its work here. Signals wait meanwhile: a handler could log nothing. */
 static void drain_here(void)
 {
@@ -388,8 +409,8 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 			drain_here();
 			if (has_space(lane, need))
 				return true;
-			if (round > 0)
-				repair_own(lane);
+			if (round > 0 && am_log_mend(lane) == AM_TORN_BELOW)
+				return false;
 			if (round > 2 && !take_role())
 				return false; /* we are inside the drain, in a signal handler */
 			else if (round > 2)
@@ -404,11 +425,11 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 			AM_TEST_POINT("producer: about to wait for space");
 			if (!has_space(lane, need))
 				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
-			/* We are in no record: a unit that is still unwritten never will be. */
 			if (tail != stuck_at &&
 			    tail == __atomic_load_n(&lane->free_tail, __ATOMIC_RELAXED)) {
 				stuck_at = tail;
-				repair_own(lane);
+				if (am_log_mend(lane) == AM_TORN_BELOW)
+					return false;
 			}
 		}
 		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);

@@ -29,16 +29,16 @@ AM_EXPORT int mtx_init(mtx_t *m, int type)
 	const int r = am_real.mtx_init(m, type);
 
 	if (on && r == thrd_success)
-		am_log_object(AM_INIT, AM_OBJ_MUTEX, (uintptr_t)m,
-			      type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL,
-			      AM_HERE);
+		am_log_mutex(AM_INIT, AM_OBJ_MUTEX, (uintptr_t)m,
+			     type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL,
+			     AM_HERE.pc, AM_HERE.cfa);
 	return r;
 }
 
 AM_EXPORT void mtx_destroy(mtx_t *m)
 {
 	if (am_on())
-		am_log_object(AM_DESTROY, AM_OBJ_MUTEX, (uintptr_t)m, 0, AM_HERE);
+		am_log_mutex(AM_DESTROY, AM_OBJ_MUTEX, (uintptr_t)m, 0, AM_HERE.pc, AM_HERE.cfa);
 	am_real.mtx_destroy(m);
 }
 
@@ -48,7 +48,7 @@ AM_EXPORT int mtx_lock(mtx_t *m)
 	const int r = am_real.mtx_lock(m);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m, AM_HERE);
+		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
 	return r;
 }
 
@@ -58,7 +58,7 @@ AM_EXPORT int mtx_trylock(mtx_t *m)
 	const int r = am_real.mtx_trylock(m);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m, AM_HERE);
+		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
 	return r;
 }
 
@@ -68,7 +68,7 @@ AM_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict u
 	const int r = am_real.mtx_timedlock(m, until);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m, AM_HERE);
+		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
 	return r;
 }
 
@@ -76,7 +76,7 @@ AM_EXPORT int mtx_unlock(mtx_t *m)
 {
 	if (am_on() && is_outermost(m) &&
 	    !(am_glibc_mutex_is_checked(inside(m)) && !am_glibc_mutex_is_mine(inside(m))))
-		am_log(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m, AM_HERE);
+		am_log_held(AM_RELEASE, (uintptr_t)m, AM_HERE);
 	return am_real.mtx_unlock(m);
 }
 

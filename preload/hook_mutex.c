@@ -10,15 +10,13 @@
 #include <unistd.h>
 
 #include "preload/export.h"
+#include "preload/hot.h"
 #include "preload/lane.h"
 #include "preload/log.h"
 #include "preload/real.h"
 #include "preload/shadow.h"
 
 enum { TYPE = 3, ROBUST = 16, PRIORITY = 32 };
-
-/* The two that count start a cache line, whatever else the file holds: 2 % of recording. */
-#define AM_HOT __attribute__((aligned(64)))
 
 /* Called while holding it, after the lock or before the unlock. */
 static inline bool is_outermost(const pthread_mutex_t *m)
@@ -31,9 +29,9 @@ static __attribute__((noinline)) void locked(const pthread_mutex_t *m, int r, st
 {
 	if (am_likely(r == 0)) {
 		if (am_likely(is_outermost(m)))
-			am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m, here);
+			am_log_held(AM_ACQUIRE, (uintptr_t)m, here);
 	} else if (r == EOWNERDEAD) {
-		am_log(AM_ACQUIRE, 1 << 1, (uintptr_t)m, here);
+		am_log_mutex(AM_ACQUIRE, 1 << 1, (uintptr_t)m, 0, here.pc, here.cfa);
 	}
 }
 
@@ -58,17 +56,72 @@ static inline bool will_release(const pthread_mutex_t *m)
 	return owner == own_tid() && is_outermost(m);
 }
 
-/* What a lock does besides the usual, when libc's part is done: out of line, so that the usual has
- * little to save. */
-static __attribute__((noinline, cold)) int lock_slowly(pthread_mutex_t *m, int r, uintptr_t pc,
-						       uintptr_t cfa)
+/* ---- what is unusual in lock and unlock (hook_mutex_hot.S jumps here) ------------------------- */
+
+int am_lock_slowly(pthread_mutex_t *m, int r, uintptr_t pc, uintptr_t cfa);
+int am_lock_fully(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
+int am_lock_first(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
+int am_lock_and_wake(void);
+int am_unlock_slowly(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
+int am_unlock_after(pthread_mutex_t *m);
+void am_log_own_late(uint64_t mutex, uint64_t index, uint64_t w0, uint64_t site);
+
+#define SAME(name, value) _Static_assert((name) == (value), #name)
+SAME(HOT_T_BASE, offsetof(struct am_tls, base));
+SAME(HOT_T_HEAD, offsetof(struct am_tls, head));
+SAME(HOT_T_LIMIT, offsetof(struct am_tls, limit));
+SAME(HOT_T_PHASE, offsetof(struct am_tls, phase));
+SAME(HOT_T_EVENT, offsetof(struct am_tls, event));
+SAME(HOT_T_LANE, offsetof(struct am_tls, lane));
+SAME(1 << HOT_SITE_SHIFT, sizeof(struct am_site_cached));
+SAME(HOT_CACHE_BITS, AM_SITE_CACHE_BITS);
+SAME(HOT_CACHE_BITS, AM_PC_CACHE_BITS);
+SAME(HOT_S_SLOT, offsetof(struct am_site_cached, slot));
+SAME(HOT_S_CALLER, offsetof(struct am_site_cached, caller));
+SAME(HOT_S_SITE, offsetof(struct am_site_cached, site));
+SAME(1 << HOT_PC_SHIFT, sizeof(struct am_pc_cached));
+SAME(HOT_PC, offsetof(struct am_caches, pc));
+SAME(HOT_P_SITE, offsetof(struct am_pc_cached, site));
+SAME(1 << (32 - AM_SLOT_BITS - HOT_OWN_SHIFT), sizeof(struct am_own));
+SAME(HOT_OWN_MASK, (AM_SLOTS - 1) * sizeof(struct am_own));
+SAME(HOT_O_NEXT, offsetof(struct am_own, next));
+SAME(1 << HOT_UNIT_SHIFT, sizeof(struct am_unit));
+SAME(HOT_AHEAD, AM_AHEAD * sizeof(struct am_unit));
+SAME(HOT_W0_ACQUIRE, AM_ACQUIRE | AM_R_SEQ | AM_R_OWN);
+SAME(HOT_W0_RELEASE, AM_RELEASE | AM_R_SEQ | AM_R_OWN);
+SAME(HOT_OBJECT_SHIFT, AM_R_OBJECT_SHIFT);
+SAME(HOT_ON, AM_ON);
+SAME(HOT_KIND, offsetof(pthread_mutex_t, __data.__kind));
+SAME(HOT_UNUSUAL, TYPE | ROBUST | PRIORITY);
+SAME(HOT_REAL_LOCK, offsetof(struct am_reals, pthread_mutex_lock));
+SAME(HOT_REAL_UNLOCK, offsetof(struct am_reals, pthread_mutex_unlock));
+
+/* A handler came between the look at the limit and the place: it lies beyond, in the margin or in
+ * the next lap. */
+void am_log_own_late(uint64_t mutex, uint64_t index, uint64_t w0, uint64_t site)
+{
+	const struct am_tls *t = &am_tls;
+	struct am_unit *u = &am_caches(t)->units[index & t->mask];
+
+	__atomic_store_n(&u->w1, am_own_number(&am_owns[am_own_slot_of(mutex)]) | site,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&u->w0, w0 | mutex << AM_R_OBJECT_SHIFT | am_phase(t, index),
+			 __ATOMIC_RELEASE); /* partner: am_ring_has */
+}
+
+int am_lock_slowly(pthread_mutex_t *m, int r, uintptr_t pc, uintptr_t cfa)
 {
 	locked(m, r, (struct am_here){pc, cfa});
 	return r;
 }
 
-static __attribute__((noinline, cold)) int lock_first(pthread_mutex_t *m, uintptr_t pc,
-						      uintptr_t cfa)
+/* The call site is not known yet. */
+int am_lock_fully(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
+{
+	return am_lock_slowly(m, am_real.pthread_mutex_lock(m), pc, cfa);
+}
+
+int am_lock_first(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 {
 	const bool is_on = am_rouse();
 	const int r = am_real.pthread_mutex_lock(m);
@@ -77,37 +130,9 @@ static __attribute__((noinline, cold)) int lock_first(pthread_mutex_t *m, uintpt
 	return r;
 }
 
-static __attribute__((noinline, cold)) int lock_rest(const pthread_mutex_t *m, uint64_t index,
-						     uint32_t number, uintptr_t pc, uintptr_t cfa)
-{
-	am_log_rest(am_log_w0(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m), index, number, pc, cfa);
-	return 0;
-}
-
-static __attribute__((noinline, cold)) int lock_and_wake(void)
+int am_lock_and_wake(void)
 {
 	am_drain_wake();
-	return 0;
-}
-
-AM_EXPORT AM_HOT int pthread_mutex_lock(pthread_mutex_t *m)
-{
-	const uint32_t state = am_state();
-	if (am_unlikely(state != AM_ON)) {
-		if (am_unlikely(state == AM_COLD))
-			return lock_first(m, AM_HERE.pc, AM_HERE.cfa);
-		return am_real.pthread_mutex_lock(m);
-	}
-	const int r = am_real.pthread_mutex_lock(m);
-	const struct am_here here = AM_HERE; /* not before: it would have to be saved */
-	uint64_t index;
-	uint32_t number;
-	if (am_unlikely(r != 0 || !is_outermost(m) || !am_log_is_ready()))
-		return lock_slowly(m, r, here.pc, here.cfa);
-	if (am_unlikely(!am_log_now(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)m, here, &index, &number)))
-		return lock_rest(m, index, number, here.pc, here.cfa);
-	if (am_drain_is_asleep())
-		return lock_and_wake();
 	return 0;
 }
 
@@ -143,48 +168,19 @@ AM_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 	return r;
 }
 
-static __attribute__((noinline, cold)) int unlock_slowly(pthread_mutex_t *m, uintptr_t pc,
-							 uintptr_t cfa)
+int am_unlock_slowly(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 {
 	if (am_on() && will_release(m))
-		am_log(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m, ((struct am_here){pc, cfa}));
+		am_log_held(AM_RELEASE, (uintptr_t)m, ((struct am_here){pc, cfa}));
 	return am_real.pthread_mutex_unlock(m);
 }
 
-static __attribute__((noinline, cold)) int unlock_rest(pthread_mutex_t *m, uint64_t index,
-						       uint32_t number, uintptr_t pc, uintptr_t cfa)
-{
-	am_log_rest(am_log_w0(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m), index, number, pc, cfa);
-	return am_real.pthread_mutex_unlock(m);
-}
-
-static __attribute__((noinline, cold)) int unlock_after(pthread_mutex_t *m)
+int am_unlock_after(pthread_mutex_t *m)
 {
 	if (am_view.held) /* a section with instrumented accesses */
 		am_view_follow(&am_view);
 	if (am_drain_is_asleep())
 		am_drain_wake();
-	return am_real.pthread_mutex_unlock(m);
-}
-
-AM_EXPORT AM_HOT int pthread_mutex_unlock(pthread_mutex_t *m)
-{
-	const struct am_here here = AM_HERE;
-	const uint32_t state = am_state();
-	if (am_unlikely(state != AM_ON)) {
-		if (am_unlikely(state == AM_COLD))
-			return unlock_slowly(m, here.pc, here.cfa);
-		return am_real.pthread_mutex_unlock(m);
-	}
-	uint64_t index;
-	uint32_t number;
-	const int kind = __atomic_load_n(&m->__data.__kind, __ATOMIC_RELAXED);
-	if (am_unlikely(kind & (TYPE | ROBUST | PRIORITY) || !am_log_is_ready()))
-		return unlock_slowly(m, here.pc, here.cfa);
-	if (am_unlikely(!am_log_now(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)m, here, &index, &number)))
-		return unlock_rest(m, index, number, here.pc, here.cfa);
-	if (am_unlikely(am_after_has_work()))
-		return unlock_after(m);
 	return am_real.pthread_mutex_unlock(m);
 }
 
@@ -194,8 +190,8 @@ AM_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *
 		return am_real.pthread_mutex_init(m, attr);
 	const int r = am_real.pthread_mutex_init(m, attr);
 	if (r == 0)
-		am_log_object(AM_INIT, AM_OBJ_MUTEX, (uintptr_t)m,
-			      (uint64_t)(m->__data.__kind & TYPE), AM_HERE);
+		am_log_mutex(AM_INIT, AM_OBJ_MUTEX, (uintptr_t)m,
+			     (uint64_t)(m->__data.__kind & TYPE), AM_HERE.pc, AM_HERE.cfa);
 	return r;
 }
 
@@ -204,6 +200,6 @@ AM_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
 	/* Before the call: afterwards the memory may be another's. A refused destroy (it is held) is
 	 * none. */
 	if (am_on() && __atomic_load_n(&m->__data.__nusers, __ATOMIC_RELAXED) == 0)
-		am_log_object(AM_DESTROY, AM_OBJ_MUTEX, (uintptr_t)m, 0, AM_HERE);
+		am_log_mutex(AM_DESTROY, AM_OBJ_MUTEX, (uintptr_t)m, 0, AM_HERE.pc, AM_HERE.cfa);
 	return am_real.pthread_mutex_destroy(m);
 }

@@ -106,6 +106,7 @@ static void forget_parent(void)
 	am_thread_forget();
 	am_shadow_forget();
 	am_area_wipe(am_slots, sizeof am_slots);
+	am_area_wipe(am_owns, sizeof am_owns);
 	memset(&am_tls, 0, sizeof am_tls);
 	am_tls.inside = inside;
 	is_ending = false;

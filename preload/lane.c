@@ -93,6 +93,7 @@ static struct am_lane *make(void)
 	if (!lane->units)
 		return NULL;
 	lane->dir = dir;
+	lane->caches.units = lane->units;
 	lane->mask = bytes / sizeof(struct am_unit) - 1;
 	lane->index = i;
 	dir->offset = offset;
@@ -148,7 +149,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 		lane->next_base = base;
 		lane->fed = lane->end = lane->free_tail = at;
 		memset(lane->pending, 0, sizeof lane->pending);
-		lane->n_pending = 0;
+		lane->n_pending = lane->room = lane->torn_at = 0;
 		lane->site_misses = lane->site_fills = 0;
 		lane->is_pc_only = lane->depth = 0;
 		am_site_clear(lane);
@@ -168,9 +169,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 								  __ATOMIC_RELAXED))
 			;
 	}
-	t->units = lane->units;
 	t->mask = lane->mask;
-	t->caches = &lane->caches;
 	t->limit = 0;
 	t->event = 0;
 	t->id = id + 1;

@@ -12,6 +12,8 @@
 enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
 
 struct am_lane {
+	struct am_caches caches; /* first: am_caches() in log.h */
+
 	struct am_ringdir *dir;
 	struct am_unit *units;
 	uint64_t mask;
@@ -23,6 +25,8 @@ struct am_lane {
 	uint64_t next_base;	/* position within the thread where this lane was taken */
 	uint64_t pending[8];	/* dropped and not yet told in the stream, by enum am_lost */
 	uint64_t n_pending;
+	uint64_t room;	  /* head may go up to here without looking at the consumer */
+	uint64_t torn_at; /* free_tail + 1 when a record was found in progress below a handler */
 	struct am_site_deep *deep; /* site.c; kept with the lane */
 	uint64_t site_misses, site_fills;
 	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
@@ -45,12 +49,13 @@ struct am_lane {
 	uint64_t end;					 /* ring index at which a closing thread stopped */
 	uint64_t stuck_at, stuck_ns;			 /* hole that does not fill, since when */
 
-	struct am_caches caches __attribute__((aligned(64)));
 	struct {
 		const char *text;
 		uint32_t id;
 	} names[AM_NAME_CACHE];
 };
+
+_Static_assert(offsetof(struct am_lane, caches) == 0, "found by the lane's address");
 
 extern struct am_lane *am_lanes[AM_LANES_MAX];
 

@@ -20,8 +20,10 @@
 #include "preload/lane.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
+#include "preload/unwind.h"
 
 struct am_slot am_slots[AM_SLOTS] __attribute__((aligned(4096)));
+struct am_own am_owns[AM_SLOTS] __attribute__((aligned(4096)));
 
 enum { DEAD_AFTER = 4096 };
 
@@ -32,12 +34,12 @@ static void lose(struct am_lane *lane, enum am_lost cause)
 		return;
 	lane->pending[cause]++;
 	lane->n_pending++;
-	am_tls.limit = 0; /* come here again, to tell it */
+	lane->room = am_tls.limit = 0; /* come here again, to tell it */
 }
 
 static void put(struct am_tls *t, uint64_t i, uint64_t w0, uint64_t w1)
 {
-	struct am_unit *u = &t->units[i & t->mask];
+	struct am_unit *u = &t->lane->units[i & t->mask];
 
 	__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
 	__atomic_store_n(&u->w0, w0 | am_phase(t, i), __ATOMIC_RELEASE); /* partner: am_ring_has */
@@ -66,14 +68,14 @@ static void tell_losses(struct am_tls *t, struct am_lane *lane)
 }
 
 /* Is the record that t->event speaks of gone for good? A handler that interrupted it runs deeper in
- * the same stack, or on the alternate one. */
+ * the same stack, where no frame can start at the same place, or on the alternate one. */
 static bool outer_is_dead(const struct am_tls *t, struct am_here here)
 {
 	stack_t ss;
 
 	if (t->lane->pending[AM_LOST_BUSY] > DEAD_AFTER)
 		return true;
-	if (here.cfa <= t->event)
+	if (here.cfa < t->event)
 		return false;
 	return sigaltstack(NULL, &ss) == 0 && !(ss.ss_flags & SS_ONSTACK);
 }
@@ -86,12 +88,71 @@ static void bury_outer(struct am_tls *t)
 		__atomic_fetch_add(&am_area.file->lost[AM_LOST_TORN], 1, __ATOMIC_RELAXED);
 }
 
+enum am_torn am_log_mend(struct am_lane *lane)
+{
+	const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE);
+	const uint64_t head = am_tls.head;
+	uint64_t i = tail;
+
+	while (i < head && am_ring_has(lane, i))
+		i++;
+	if (i == head)
+		return AM_TORN_NOT;
+	/* No signal frame up to the start of the thread: the handler left by a jump. If that cannot
+	 * be told, it is believed after a while. */
+	if (lane->pending[AM_LOST_BUSY] <= DEAD_AFTER && !am_unwind_is_whole(lane->stack_top)) {
+		lane->torn_at = tail + 1;
+		return AM_TORN_BELOW;
+	}
+	if (am_ring_repair(lane, tail, head))
+		__atomic_fetch_add(&am_area.file->lost[AM_LOST_TORN], 1, __ATOMIC_RELAXED);
+	return AM_TORN_MENDED;
+}
+
+/* Phase and base of the lap that head is in. */
+static void set_lap(struct am_tls *t)
+{
+	const uint64_t head = t->head;
+
+	t->phase = am_phase(t, head);
+	t->base = (struct am_unit *)((uintptr_t)t->lane->units -
+				     (head & ~t->mask) * sizeof(struct am_unit));
+}
+
+void am_log_leave(struct am_tls *t, uintptr_t outer)
+{
+	uint64_t head;
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = outer;
+	do { /* a handler may come in between, and be behind us at the end */
+		head = t->head;
+		set_lap(t);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (am_unlikely(head != *(volatile uint64_t *)&t->head));
+}
+
+/* How far the hot path may go: not beyond `room`, and not so near to the end of the lap that it, or
+ * handlers that interrupt it, could come into the next one, which has another phase. */
+static void set_limit(struct am_tls *t)
+{
+	const uint64_t lap_end = (t->head | t->mask) + 1 - AM_MARGIN;
+	const uint64_t room = t->lane->room;
+
+	t->limit = room < lap_end ? room : lap_end;
+	set_lap(t);
+}
+
 /* Room for n units and for the losses before them; moves the limit. */
 static bool make_room(struct am_tls *t, uint64_t n, bool is_nested)
 {
 	struct am_lane *lane = t->lane;
 	const uint64_t capacity = t->mask + 1;
 
+	if (!is_nested && !lane->n_pending && t->head + n <= lane->room) {
+		set_limit(t);
+		return true;
+	}
 	for (;;) {
 		/* partner: the release store of the consumer after it copied the units */
 		const uint64_t tail = __atomic_load_n(&lane->free_tail, __ATOMIC_ACQUIRE);
@@ -109,18 +170,26 @@ static bool make_room(struct am_tls *t, uint64_t n, bool is_nested)
 				tell_losses(t, lane);
 			const uint64_t half = tail + capacity / 2;
 			const bool is_past_half = t->head + n > half;
-			t->limit = is_past_half ? tail + capacity - AM_MARGIN : half;
+			lane->room = is_past_half ? tail + capacity - AM_MARGIN : half;
+			set_limit(t);
 			if (is_past_half)
 				am_drain_wake();
 			return true;
 		}
+		/* Below us is a record in progress that the consumer waits for: so must not we. */
+		if (lane->torn_at == tail + 1 && am_log_mend(lane) == AM_TORN_BELOW) {
+			lose(lane, AM_LOST_BUSY);
+			return false;
+		}
 		if (am_opt.overflow == AM_OVERFLOW_DROP) {
 			am_drain_wake();
 			lose(lane, AM_LOST_FULL);
+			if (lane->pending[AM_LOST_FULL] % 1024 == 0)
+				am_log_mend(lane);
 			return false;
 		}
 		if (!am_drain_wait_space(lane, n + losses + AM_MARGIN)) {
-			lose(lane, AM_LOST_FULL);
+			lose(lane, lane->torn_at == tail + 1 ? AM_LOST_BUSY : AM_LOST_FULL);
 			return false;
 		}
 	}
@@ -175,17 +244,20 @@ bool am_log_record(struct am_record *r, struct am_here here)
 	/* A wait or wake takes two numbers, the condition's first (event.h). */
 	if (r->cond)
 		r->ext[0] = ext(AM_X_COND, r->cond, am_number(r->cond));
-	const uint32_t number = r->has_number ? r->number : r->has_seq ? am_number(r->ordered) : 0;
+	struct am_own *own = r->is_mutex ? am_own_claim(r->ordered) : NULL;
+	const uint32_t number = r->has_number ? r->number :
+				own	      ? am_own_number(own) :
+				r->has_seq    ? am_number(r->ordered) :
+						0;
 	const uint64_t i = am_reserve(t, n);
 	for (unsigned k = 1; k < n; k++)
 		put(t, i + k, r->ext[k - 1].w0, r->ext[k - 1].w1);
 	put(t, i,
 	    (uint64_t)r->kind | (r->has_seq ? AM_R_SEQ : 0) | (outer ? AM_R_NESTED : 0) |
-		    (uint64_t)r->n_ext << AM_R_EXT_SHIFT | (uint64_t)r->detail << AM_R_DETAIL_SHIFT |
+		    (own ? AM_R_OWN : 0) | (uint64_t)r->n_ext << AM_R_EXT_SHIFT | (uint64_t)r->detail << AM_R_DETAIL_SHIFT |
 		    r->object << AM_R_OBJECT_SHIFT,
 	    number | (uint64_t)site << 32);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->event = outer;
+	am_log_leave(t, outer);
 	if (am_drain_is_asleep())
 		am_drain_wake();
 	errno = saved;
@@ -195,8 +267,20 @@ bool am_log_record(struct am_record *r, struct am_here here)
 void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa)
 {
 	struct am_record r = {.kind = (uint8_t)(w0 & AM_R_KIND_MASK),
-			      .detail = (uint8_t)(w0 >> AM_R_DETAIL_SHIFT & 31), .has_seq = true,
+			      .detail = (uint8_t)(w0 >> AM_R_DETAIL_SHIFT & AM_R_DETAIL_MASK), .has_seq = true,
 			      .object = object, .ordered = object};
+	am_log_record(&r, (struct am_here){pc, cfa});
+}
+
+void am_log_mutex(enum am_kind kind, unsigned detail, uint64_t mutex, uint64_t aux, uintptr_t pc,
+		  uintptr_t cfa)
+{
+	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .has_seq = true,
+			      .is_mutex = true, .object = mutex, .ordered = mutex};
+	if (aux) {
+		r.n_ext = 1;
+		r.ext[0] = ext(AM_X_AUX, 0, aux);
+	}
 	am_log_record(&r, (struct am_here){pc, cfa});
 }
 
@@ -220,7 +304,8 @@ void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mut
 		 struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .n_ext = 1,
-			      .has_seq = true, .object = mutex, .ordered = mutex, .cond = cond};
+			      .has_seq = true, .is_mutex = mutex != 0, .object = mutex,
+			      .ordered = mutex, .cond = cond};
 	am_log_record(&r, here);
 	if (kind == AM_WAIT && am_after.has_sections)
 		am_view_follow(&am_view); /* a section ends here, and it may be long until we look */

@@ -110,9 +110,11 @@ enum {
 	AM_PC_CACHE = 1 << AM_PC_CACHE_BITS,
 };
 
+/* The start of a lane: what hooks need of it. */
 struct am_caches {
 	struct am_site_cached site[AM_SITE_CACHE];
 	struct am_pc_cached pc[AM_PC_CACHE];
+	struct am_unit *units; /* the lane's */
 };
 
 enum { AM_AHEAD = 32 }; /* units */
@@ -121,12 +123,14 @@ struct am_lane; /* lane.h: ring and memory of one thread at a time */
 
 /* All thread-local storage of the library: at most one cache line, initial-exec. */
 struct am_tls {
-	struct am_unit *units;	      /* ring */
+	struct am_unit *base;	      /* base[i] is unit i, if i is in the same lap as head */
 	uint64_t head;		      /* ring index of the next unit */
-	uint64_t limit;		      /* head may go up to here without asking; 0: ask first */
+	uint64_t limit;		      /* head may go up to here without asking; 0: ask first. Never
+					 beyond the end of the lap that head is in */
 	uint64_t mask;		      /* units in the ring - 1 */
-	struct am_caches *caches;     /* call sites */
-	uintptr_t event;	      /* CFA of the hook whose record is being written; 0: none */
+	uint64_t phase;		      /* of head's lap: AM_R_PHASE or 0 */
+	uintptr_t event;	      /* CFA of the hook whose record is being written; 0: none. The
+					 records of own counters do without (am_log_own) */
 	struct am_lane *lane;
 	uint32_t id;	/* thread id + 1; 0: not attached yet */
 	uint8_t muted;	/* in the child of a vfork: this memory is the parent's */
@@ -154,6 +158,36 @@ static inline uint32_t am_number(uint64_t object)
 	return __atomic_fetch_add(&am_slots[am_slot_of(object)].next, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Own counters of mutexes (event.h). Claimed by the first mutex that hashes here, for good. */
+struct am_own {
+	uint64_t owner; /* 0: free */
+	uint32_t next;
+	char pad[52];
+};
+extern struct am_own am_owns[AM_SLOTS] __attribute__((visibility("hidden")));
+
+/* Does this mutex have a counter of its own? Claims it if it is free. */
+static inline struct am_own *am_own_claim(uint64_t mutex)
+{
+	struct am_own *own = &am_owns[am_own_slot_of(mutex)];
+	uint64_t owner = __atomic_load_n(&own->owner, __ATOMIC_RELAXED);
+
+	if (am_unlikely(owner == 0) &&
+	    __atomic_compare_exchange_n(&own->owner, &owner, mutex, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		return own;
+	return owner == mutex ? own : NULL;
+}
+
+/* Only by the holder of the mutex: no other thread is here, nor a signal handler of this one. */
+static inline uint32_t am_own_number(struct am_own *own)
+{
+	const uint32_t number = __atomic_load_n(&own->next, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&own->next, number + 1, __ATOMIC_RELAXED);
+	return number;
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* A record of any shape. `ext` holds complete extension units without the phase. */
@@ -161,6 +195,7 @@ struct am_record {
 	uint8_t kind, detail, n_ext;
 	bool has_seq;
 	bool has_number;  /* `number` was already taken, together with the access */
+	bool is_mutex;	  /* `ordered` is a mutex that the caller holds, or nobody uses */
 	uint32_t number;
 	uint64_t object;  /* what goes into w0 */
 	uint64_t ordered; /* the object whose slot numbers this record; the same unless a thread */
@@ -184,12 +219,18 @@ uint32_t am_site_miss_pc(struct am_here here, bool is_nested);
 
 static inline uint64_t am_site_key(struct am_here here)
 {
-	return (here.pc ^ (here.cfa << 24 | here.cfa >> 40)) * UINT64_C(0x9e3779b97f4a7c15);
+	return here.pc ^ (here.cfa << 16 | here.cfa >> 48);
+}
+
+static inline struct am_caches *am_caches(const struct am_tls *t)
+{
+	return (struct am_caches *)t->lane;
 }
 
 static inline struct am_site_cached *am_site_entry(const struct am_tls *t, uint64_t key)
 {
-	return &t->caches->site[key >> (64 - AM_SITE_CACHE_BITS)];
+	return &am_caches(t)->site[(uint32_t)key * UINT32_C(0x9e3779b1) >>
+				   (32 - AM_SITE_CACHE_BITS)];
 }
 
 /* Does this entry speak of this call? The words in the stack are looked at only if it does by its
@@ -202,7 +243,7 @@ static inline bool am_site_is_hit(const struct am_site_cached *e, uint64_t key)
 
 static inline struct am_pc_cached *am_site_pc_entry(const struct am_tls *t, uintptr_t pc)
 {
-	return &t->caches->pc[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - AM_PC_CACHE_BITS)];
+	return &am_caches(t)->pc[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - AM_PC_CACHE_BITS)];
 }
 
 /* Releases, ends and the like are told by where they are; the way there is that of the acquire. */
@@ -236,6 +277,11 @@ static inline uint64_t am_phase(const struct am_tls *t, uint64_t index)
 	return index & (t->mask + 1) ? 0 : AM_R_PHASE;
 }
 
+
+/* A record ends; `outer` is the one that it interrupted, or 0. One that takes more than a unit, or
+ * is made near the end of a lap, may have gone into the next. */
+void am_log_leave(struct am_tls *t, uintptr_t outer);
+
 /* Rare things that may be to do behind a record: a hook looks at both at once. */
 extern struct am_after {
 	uint32_t drain_asleep; /* the drain thread sleeps without a timeout: whoever logs wakes it */
@@ -249,6 +295,12 @@ void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa) __at
 /* The rest of am_log_now when the call site is not known yet. */
 void am_log_rest(uint64_t w0, uint64_t index, uint32_t number, uintptr_t pc, uintptr_t cfa)
 	__attribute__((cold));
+
+/* Is a unit of this thread's ring reserved and not written, though this thread is in no record that
+ * `event` knows of? Either a signal handler asks that interrupted am_log_own (below), or one left
+ * it by a jump (mended: lost records stand there now). */
+enum am_torn { AM_TORN_NOT, AM_TORN_BELOW, AM_TORN_MENDED };
+enum am_torn am_log_mend(struct am_lane *lane);
 
 /* May this thread log one unit at once? Stays true until it does, for a handler that comes in
  * between leaves a margin. */
@@ -311,24 +363,61 @@ static inline __attribute__((always_inline)) bool am_log_now(enum am_kind kind,
 			return false;
 		site = e->site;
 	}
-	const uint64_t mask = t->mask;
-	struct am_unit *u = &t->units[i & mask];
-	uint64_t w0 = am_log_w0(kind, detail, object);
-	const uint64_t with_phase = w0 + AM_R_PHASE;
-	/* am_phase() as a conditional move: the compiler would make more of it. */
-	__asm__("testq %2, %3\n\tcmovzq %1, %0"
-		: "+r"(w0)
-		: "r"(with_phase), "r"(i), "r"(mask + 1)
-		: "cc");
+	struct am_unit *u = &am_caches(t)->units[i & t->mask];
 	/* Order of the two stores: partner is the acquire load of w0 in am_ring_has. */
 	__atomic_store_n(&u->w1, *number | site, __ATOMIC_RELAXED);
-	__atomic_store_n(&u->w0, w0, __ATOMIC_RELEASE);
+	__atomic_store_n(&u->w0, am_log_w0(kind, detail, object) | am_phase(t, i),
+			 __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = 0;
 	/* The line ahead was last read by the consumer, on another core: ask for it in time, or the
 	 * next locked instruction waits for it. Beyond the end of the ring it does nothing. */
 	__builtin_prefetch(u + AM_AHEAD, 1);
 	return true;
+}
+
+/*
+ * One record of one unit about a mutex that the calling thread holds, numbered by the mutex's own
+ * counter. False: something is unusual and nothing was done; am_log_mutex does it.
+ * pthread_mutex_lock and unlock have the same by hand (hook_mutex_hot.S).
+ *
+ * There is no `event` here. A signal handler that interrupts this cannot hold the mutex, so it
+ * takes no number of this counter; its records stand behind this one's place in the ring, or, if
+ * it came before the place was taken, before it. In neither case anything waits in a circle:
+ * nobody has a later number of the mutex before this hook is through. What a handler that finds
+ * the ring full has to know, am_log_mend tells it.
+ */
+static inline bool am_log_own(enum am_kind kind, uint64_t mutex, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	struct am_own *own = &am_owns[am_own_slot_of(mutex)];
+
+	if (am_unlikely(!am_log_is_ready()) ||
+	    am_unlikely(__atomic_load_n(&own->owner, __ATOMIC_RELAXED) != mutex))
+		return false;
+	const uint32_t site = am_site(t, kind, here);
+	if (am_unlikely(!am_log_is_ready())) /* looking for it may have taken long */
+		return false;
+	const uint64_t i = am_reserve(t, 1);
+	struct am_unit *u = &am_caches(t)->units[i & t->mask];
+	/* Order of the two stores: partner is the acquire load of w0 in am_ring_has. */
+	__atomic_store_n(&u->w1, am_own_number(own) | (uint64_t)site << 32, __ATOMIC_RELAXED);
+	__atomic_store_n(&u->w0, am_log_w0(kind, 0, mutex) | AM_R_OWN | am_phase(t, i),
+			 __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The same, whatever is unusual; also for an init or destroy that nobody else can come near. */
+void am_log_mutex(enum am_kind kind, unsigned detail, uint64_t mutex, uint64_t aux, uintptr_t pc,
+		  uintptr_t cfa) __attribute__((cold));
+
+/* acquire, release of a mutex that this thread holds. */
+static inline void am_log_held(enum am_kind kind, uint64_t mutex, struct am_here here)
+{
+	if (!am_log_own(kind, mutex, here))
+		am_log_mutex(kind, AM_EXCLUSIVE, mutex, 0, here.pc, here.cfa);
+	else if (am_drain_is_asleep())
+		am_drain_wake();
 }
 
 /* One record of one unit, numbered by its object. */

@@ -254,7 +254,8 @@ bool am_trace_create(const char *template, const char *taken, char *path, size_t
 static bool record_open(void)
 {
 	uint8_t header[sizeof(struct am_atm_header)];
-	const struct am_atm_info info = {.start_ns = wall_ns(), .pid = (uint32_t)getpid()};
+	const struct am_atm_info info = {.features = AM_ATM_F_OWN, .start_ns = wall_ns(),
+					 .pid = (uint32_t)getpid()};
 	struct am_atm_table t;
 
 	out.coder = am_area_map(am_chunk_coder_bytes());

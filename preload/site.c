@@ -130,7 +130,8 @@ void am_site_clear(struct am_lane *lane)
 {
 	struct am_caches *caches = &lane->caches;
 
-	memset(caches, 0, sizeof *caches);
+	memset(caches->site, 0, sizeof caches->site);
+	memset(caches->pc, 0, sizeof caches->pc);
 	for (unsigned i = 0; i < AM_SITE_CACHE; i++)
 		for (unsigned k = 0; k < 3; k++)
 			caches->site[i].slot[k] = &caches->site[i].caller[k];

@@ -43,12 +43,11 @@ static bool put(uint64_t w0, uint64_t w1)
 		return false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	const uint64_t i = am_reserve(t, 1);
-	struct am_unit *u = &t->units[i & t->mask];
+	struct am_unit *u = &am_caches(t)->units[i & t->mask];
 	/* Order of the two stores: partner is the acquire load of w0 in ring.c. */
 	__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
 	__atomic_store_n(&u->w0, w0 | am_phase(t, i), __ATOMIC_RELEASE);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->event = 0;
+	am_log_leave(t, 0);
 	return true;
 }
 

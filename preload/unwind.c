@@ -32,6 +32,7 @@ struct cursor {
 	uintptr_t reg[REGS];
 	uintptr_t low, top; /* readable part of the stack */
 	bool is_exact_pc;   /* pc is not a return address (signal frame) */
+	bool is_at_start;   /* the walk ended where the thread began */
 };
 
 struct description {
@@ -470,8 +471,10 @@ static bool step(struct cursor *c, uintptr_t *cfa, uintptr_t *slot)
 		case SAME:
 			break;
 		case UNDEFINED:
-			if (i == RIP)
+			if (i == RIP) {
+				c->is_at_start = true;
 				return false;
+			}
 			break;
 		case OFFSET:
 			at = *cfa + (uintptr_t)rule->value;
@@ -507,14 +510,9 @@ static bool step(struct cursor *c, uintptr_t *cfa, uintptr_t *slot)
 	return true;
 }
 
-__attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out,
-					   size_t max)
+/* Registers of this very instruction; the description of the function it lies in leads on. */
+static inline __attribute__((always_inline)) void begin_here(struct cursor *c, uintptr_t top)
 {
-	struct cursor c = {.is_exact_pc = true};
-	uintptr_t frame_cfa, slot;
-	size_t n = 0;
-
-	/* Registers of this very instruction; its own description leads on from here. */
 	__asm__ volatile("leaq 0(%%rip), %%rax\n\t"
 			 "movq %%rax, 128(%0)\n\t"
 			 "movq %%rbx, 24(%0)\n\t"
@@ -525,10 +523,34 @@ __attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct 
 			 "movq %%r14, 112(%0)\n\t"
 			 "movq %%r15, 120(%0)\n\t"
 			 :
-			 : "r"(c.reg)
+			 : "r"(c->reg)
 			 : "rax", "memory");
-	c.low = c.reg[RSP];
-	c.top = top;
+	c->low = c->reg[RSP];
+	c->top = top;
+}
+
+__attribute__((noinline)) bool am_unwind_is_whole(uintptr_t top)
+{
+	enum { FRAMES = 1000 };
+	struct cursor c = {.is_exact_pc = true};
+	uintptr_t cfa, slot;
+
+	begin_here(&c, top);
+	if (c.low >= top || top - c.low > STACK_SPAN)
+		return false;
+	for (unsigned i = 0; i < FRAMES && step(&c, &cfa, &slot); i++)
+		;
+	return c.is_at_start;
+}
+
+__attribute__((noinline)) size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out,
+					   size_t max)
+{
+	struct cursor c = {.is_exact_pc = true};
+	uintptr_t frame_cfa, slot;
+	size_t n = 0;
+
+	begin_here(&c, top);
 	if (cfa < c.low || cfa >= top || top - c.low > STACK_SPAN)
 		return 0;
 	for (unsigned own = 0; n < max; own++) {

@@ -7,6 +7,7 @@
 #ifndef ATOMMON_PRELOAD_UNWIND_H
 #define ATOMMON_PRELOAD_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,9 @@ struct am_frame {
  * Returns how many were found; stops early rather than guess. No lock, no memory, safe in handlers.
  */
 size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out, size_t max);
+
+/* Does the stack lead from here to the start of the thread, without a signal frame on the way? False
+ * also when that cannot be told. */
+bool am_unwind_is_whole(uintptr_t top);
 
 #endif

@@ -39,7 +39,7 @@ static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintpt
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		const uint64_t w1 = (uint64_t)number << 32 | am_number(object);
 		const uint64_t i = am_reserve(t, 1);
-		struct am_unit *u = &t->units[i & t->mask];
+		struct am_unit *u = &am_caches(t)->units[i & t->mask];
 		__atomic_store_n(&u->w1, w1, __ATOMIC_RELAXED);
 		__atomic_store_n(&u->w0, am_log_w0(AM_MARK, 0, object) | am_phase(t, i),
 				 __ATOMIC_RELEASE); /* partner: am_ring_has */

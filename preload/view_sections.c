@@ -19,14 +19,18 @@ static void let_go(struct am_view *v)
 		v->parked -= v->parked > 0;
 }
 
-/* The sum of the records in [from, to): locks held, and whether there was a moment without any. */
-static bool walk(struct am_view *v, uint64_t from, uint64_t to)
+/* The sum of the records in [*from, to): locks held, and whether there was a moment without any. Stops
+ * at one that is in progress: we are in a signal handler that interrupted it. */
+static bool walk(struct am_view *v, uint64_t *from, uint64_t to)
 {
 	const struct am_tls *t = &am_tls;
 	bool was_free = v->held == 0;
 
-	while (from < to) {
-		const uint64_t w0 = __atomic_load_n(&t->units[from & t->mask].w0, __ATOMIC_RELAXED);
+	while (*from < to) {
+		const uint64_t w0 =
+			__atomic_load_n(&t->lane->units[*from & t->mask].w0, __ATOMIC_RELAXED);
+		if (am_unlikely((w0 & AM_R_PHASE) != am_phase(t, *from)))
+			break;
 		switch (w0 & AM_R_KIND_MASK) {
 		case AM_ACQUIRE:
 		case AM_WAKE:
@@ -47,7 +51,7 @@ static bool walk(struct am_view *v, uint64_t from, uint64_t to)
 			break;
 		}
 		was_free |= v->held == 0;
-		from += 1 + (w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX);
+		*from += 1 + (w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX);
 	}
 	return was_free;
 }
@@ -61,13 +65,15 @@ void am_view_follow(struct am_view *v)
 
 	if (!am_tls.lane || am_tls.event)
 		return;
-	v->others = head - v->own_units;
 	if (seen < am_tls.lane->dir->first)
 		seen = am_tls.lane->dir->first;
-	if (seen <= head && head - seen <= am_tls.mask)
-		was_free = walk(v, seen, head);
-	else
+	if (seen <= head && head - seen <= am_tls.mask) {
+		was_free = walk(v, &seen, head);
+	} else {
 		v->held = 1; /* overwritten since: assume a section, which only logs more */
+		seen = head;
+	}
+	v->others = seen - v->own_units;
 	if (was_open && was_free)
 		am_view_end();
 	if (v->held > 0 && was_free)

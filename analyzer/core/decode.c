@@ -113,7 +113,8 @@ size_t am_record_decode(const struct am_unit *u, struct am_event *e)
 		e->site = 0;
 		return n;
 	}
-	if (w0 & (UINT64_C(31) << AM_R_DETAIL_SHIFT) || is_access(kind) || has_outcome(kind))
+	if (w0 & ((uint64_t)AM_R_DETAIL_MASK << AM_R_DETAIL_SHIFT) || is_access(kind) ||
+	    has_outcome(kind))
 		decode_detail(e, am_unit_detail(u));
 	for (size_t i = 1; i < n; i++)
 		if (am_unit_kind(u + i) == AM_EXT)
@@ -166,7 +167,7 @@ static unsigned encode_detail(const struct am_event *e)
 	case AM_LOST:
 	case AM_INIT:
 	case AM_DESTROY:
-		return e->mode & 31u;
+		return e->mode & AM_R_DETAIL_MASK;
 	case AM_BRANCH:
 	case AM_ASSERT:
 		return e->value & 1u;

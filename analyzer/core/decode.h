@@ -16,7 +16,7 @@ static inline enum am_kind am_unit_kind(const struct am_unit *u)
 
 static inline unsigned am_unit_detail(const struct am_unit *u)
 {
-	return (unsigned)(u->w0 >> AM_R_DETAIL_SHIFT) & 31u;
+	return (unsigned)(u->w0 >> AM_R_DETAIL_SHIFT) & AM_R_DETAIL_MASK;
 }
 
 /* Units of the record that begins here. */
@@ -31,10 +31,12 @@ static inline bool am_kind_names_thread(enum am_kind kind)
 	return kind >= AM_THREAD_BEGIN && kind <= AM_JOIN;
 }
 
-/* The slot whose number the first unit of a record carries. */
+/* The counter whose number the first unit of a record carries: below AM_COUNTERS. */
 static inline uint32_t am_record_slot(const struct am_unit *u)
 {
 	const uint64_t object = u->w0 >> AM_R_OBJECT_SHIFT;
+	if (u->w0 & AM_R_OWN)
+		return AM_SLOTS + am_own_slot_of(object);
 	return am_slot_of(am_kind_names_thread(am_unit_kind(u)) ? AM_THREAD_OBJECT(object)
 								: object);
 }

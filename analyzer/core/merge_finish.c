@@ -91,8 +91,8 @@ static void sort_slot(struct merge_key *k, size_t n, uint32_t base)
 
 static bool collect(struct am_merge *m, struct numbers *all)
 {
-	all->first = am_mem_alloc(m->mem, (AM_SLOTS + 1) * sizeof *all->first);
-	all->cursor = am_mem_alloc(m->mem, AM_SLOTS * sizeof *all->cursor);
+	all->first = am_mem_alloc(m->mem, (AM_COUNTERS + 1) * sizeof *all->first);
+	all->cursor = am_mem_alloc(m->mem, AM_COUNTERS * sizeof *all->cursor);
 	if (!all->first || !all->cursor)
 		return false;
 	each_number(m, all, count_number);
@@ -100,12 +100,12 @@ static bool collect(struct am_merge *m, struct numbers *all)
 	all->key = am_mem_alloc(m->mem, all->cap * sizeof *all->key);
 	if (!all->key)
 		return false;
-	for (size_t s = 0; s < AM_SLOTS; s++) {
+	for (size_t s = 0; s < AM_COUNTERS; s++) {
 		all->first[s + 1] += all->first[s];
 		all->cursor[s] = all->first[s];
 	}
 	each_number(m, all, add_number);
-	for (size_t s = 0; s < AM_SLOTS; s++) {
+	for (size_t s = 0; s < AM_COUNTERS; s++) {
 		assert(all->cursor[s] == all->first[s + 1]);
 		sort_slot(all->key + all->first[s], all->first[s + 1] - all->first[s],
 			  m->slot[s].next);
@@ -117,8 +117,8 @@ static bool collect(struct am_merge *m, struct numbers *all)
 static void release(struct am_merge *m, struct numbers *all)
 {
 	am_mem_free(m->mem, all->key, all->cap * sizeof *all->key);
-	am_mem_free(m->mem, all->cursor, AM_SLOTS * sizeof *all->cursor);
-	am_mem_free(m->mem, all->first, (AM_SLOTS + 1) * sizeof *all->first);
+	am_mem_free(m->mem, all->cursor, AM_COUNTERS * sizeof *all->cursor);
+	am_mem_free(m->mem, all->first, (AM_COUNTERS + 1) * sizeof *all->first);
 }
 
 /* If the slot's next number is a hole, go on to the next pending one; returns the numbers skipped.
@@ -156,7 +156,7 @@ static uint64_t close_all_holes(struct am_merge *m, struct numbers *all)
 {
 	uint64_t skipped = 0;
 
-	for (uint32_t slot = 0; slot < AM_SLOTS; slot++)
+	for (uint32_t slot = 0; slot < AM_COUNTERS; slot++)
 		skipped += close_hole(m, all, slot);
 	return skipped;
 }

@@ -49,7 +49,7 @@ struct merge_parked {
 };
 
 struct am_merge {
-	struct merge_slot slot[AM_SLOTS];
+	struct merge_slot slot[AM_COUNTERS];
 	struct am_mem *mem;
 	am_event_fn *out;
 	void *ctx;

@@ -42,7 +42,7 @@ int atm_open(struct am_source *s, const uint8_t magic[8])
 		return source_fail(s, "out of memory");
 	a->offset = sizeof h;
 	s->info.format = AM_SOURCE_ATM;
-	s->info.features = h.features;
+	s->info.features = h.features & ~AM_ATM_F_OWN; /* of the coding, not of the events */
 	s->info.start_ns = h.start_ns;
 	s->info.clock = h.clock;
 	s->tables.t.pid = h.pid;

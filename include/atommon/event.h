@@ -7,9 +7,9 @@
  * form in the merged order; every stage behind the merge sees only events.
  *
  * Order. A record whose AM_R_SEQ bit is set carries the next number of the slot of its object
- * (am_slot_of). Numbers of one slot are dense, modulo 2^32, starting at 0: the merge may pass a
- * record on exactly when its number is the slot's next. Records without a number go as soon as
- * their thread's earlier records went.
+ * (am_slot_of), or of its own counter (AM_R_OWN). Numbers of one slot are dense, modulo 2^32,
+ * starting at 0: the merge may pass a record on exactly when its number is the slot's next. Records
+ * without a number go as soon as their thread's earlier records went.
  */
 #ifndef ATOMMON_EVENT_H
 #define ATOMMON_EVENT_H
@@ -141,11 +141,12 @@ struct am_unit {
  * w0 of the first unit of a record:
  *   0..5   kind          6      phase: parity of the ring lap; differs from what was there before
  *   7      has a sequence number        8      nested in a signal handler (AM_NESTED)
- *   9..10  extension units that follow  11..15 detail, by kind
+ *   9..10  extension units that follow  11..14 detail, by kind
+ *   15     the number is of the object's own counter (AM_R_OWN)
  *   16..63 object
  * w1: sequence number in the low half, site in the high half.
  *
- * Extension units: w0 has kind AM_EXT, the phase, the tag in bits 11..15 and 48 bits of payload in
+ * Extension units: w0 has kind AM_EXT, the phase, the tag in bits 11..14 and 48 bits of payload in
  * 16..63; w1 is 64 bits of payload. A record is complete when all its units have their phase.
  */
 enum {
@@ -155,12 +156,15 @@ enum {
 	AM_R_EXT_SHIFT = 9,
 	AM_R_EXT_MAX = 3,
 	AM_R_DETAIL_SHIFT = 11,
+	AM_R_DETAIL_MASK = 15,
+	AM_R_OWN = 1 << 15,
 	AM_R_OBJECT_SHIFT = 16,
 };
 #define AM_R_KIND_MASK UINT64_C(0x3f)
 
 /*
- * detail (5 bits): late: bits 0..2 bytes - 1, bit 3 written. read, write, update: bits 0..2 size code (0..6: 1 << code bytes, 7: in AM_X_SIZE),
+ * detail (4 bits): late: bits 0..2 bytes - 1, bit 3 written. read, write, update: bits 0..2 size
+ * code (0..6: 1 << code bytes, 7: in AM_X_SIZE),
  * bit 3 volatile. acquire, release: bit 0 shared, bit 1 owner dead, bit 2 AM_FREED_LOCK. wake: bit 0
  * timed out, bit 1 cancelled. leave: bit 0 serial. once-end: bit 0 abandoned. lost: cause. init,
  * destroy: enum am_object. branch, assert: bit 0 outcome. All others 0.
@@ -206,6 +210,19 @@ static inline uint32_t am_slot_of(uint64_t object)
 }
 
 /* fork, join, thread-begin, thread-end: the slot is that of AM_THREAD_OBJECT(object). */
+
+/*
+ * Own counters (AM_R_OWN): as many again, each of one mutex only, the first that asked for it.
+ * Whoever holds the mutex is alone with its counter and adds to it without a locked instruction. A
+ * mutex whose counter is another's has numbers of its slot, like everything else; which of the two
+ * never changes while it lives. A merge keeps them behind the slots, at AM_SLOTS + am_own_slot_of.
+ */
+#define AM_COUNTERS (2 * AM_SLOTS)
+
+static inline uint32_t am_own_slot_of(uint64_t object)
+{
+	return (uint32_t)object * UINT32_C(0x9e3779b1) >> (32 - AM_SLOT_BITS);
+}
 
 const char *am_kind_name(enum am_kind kind);
 bool am_kind_from_name(const char *text, unsigned len, enum am_kind *kind);

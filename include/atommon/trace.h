@@ -36,9 +36,10 @@ enum {
 
 /* Features. A reader refuses a file with a bit of the low half that it does not know. */
 #define AM_ATM_F_ORDERED UINT64_C(1)	      /* has AM_ATM_ORDERED chunks, and no AM_ATM_UNITS */
+#define AM_ATM_F_OWN UINT64_C(2)	      /* may have numbers of own counters (AM_R_OWN) */
 #define AM_ATM_F_ACCESSES (UINT64_C(1) << 32) /* the program showed its memory accesses */
 #define AM_ATM_F_SYMBOLIC (UINT64_C(1) << 33) /* ... with values and expressions */
-#define AM_ATM_F_KNOWN_LOW AM_ATM_F_ORDERED
+#define AM_ATM_F_KNOWN_LOW (AM_ATM_F_ORDERED | AM_ATM_F_OWN)
 
 struct am_atm_header {
 	char magic[8];

@@ -96,7 +96,9 @@ def h(x):
     return (x * GOLDEN & M64) >> 32
 
 
-def slot(kind, obj):
+def slot(kind, obj, own=0):
+    if own:
+        return (1 << 14) + ((obj * 0x9E3779B1 & M32) >> 18)
     if KINDS[kind] in ("fork", "join", "thread-begin", "thread-end"):
         obj = 0x800000000000 | obj << 6
     return ((obj >> 6) * GOLDEN & M64) >> 50
@@ -161,7 +163,7 @@ def decode_units(payload, n):
         else:
             w1 = head >> 16 << 32
             if head & 128:
-                s = slot(kind, obj) % 2048
+                s = slot(kind, obj, head & 0x8000) % 2048
                 number[s] = (number.get(s, 0) + 1 + (0 if c & 4 else data.zigzag())) & M32
                 w1 |= number[s]
         units.append((head & 0xFFFF | obj << 16, w1))
@@ -208,7 +210,7 @@ def records(units):
 def show(index, thread, r):
     kind, obj = r[0][0] & 63, r[0][0] >> 16
     for x in r[1:]:
-        if x[0] >> 11 & 31 == 6:
+        if x[0] >> 11 & 15 == 6:
             obj = x[0] >> 16
     print(index, f"T{thread}", KINDS[kind], hex(obj), f"@{0 if kind == EXPR else r[0][1] >> 32}")
 
@@ -225,8 +227,8 @@ def merge(streams):
                 kind, obj = r[0][0] & 63, r[0][0] >> 16
                 keys = []
                 if r[0][0] & 128:
-                    keys = [(slot(0, x[0] >> 16), x[1] & M32) for x in r[1:] if x[0] >> 11 & 31 == 6]
-                    keys.append((slot(kind, obj), r[0][1] & M32))
+                    keys = [(slot(0, x[0] >> 16), x[1] & M32) for x in r[1:] if x[0] >> 11 & 15 == 6]
+                    keys.append((slot(kind, obj, r[0][0] & 0x8000), r[0][1] & M32))
                 while taken[t] < len(keys) and numbers.get(keys[taken[t]][0], 0) == keys[taken[t]][1]:
                     numbers[keys[taken[t]][0]] = (keys[taken[t]][1] + 1) & M32
                     taken[t] += 1

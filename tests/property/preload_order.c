@@ -95,6 +95,11 @@ static __attribute__((noinline)) void hook(enum am_kind kind, uint64_t object)
 	am_log(kind, 0, object, AM_HERE);
 }
 
+static __attribute__((noinline)) void hook_mutex(enum am_kind kind, const pthread_mutex_t *m)
+{
+	am_log_held(kind, (uintptr_t)m, AM_HERE);
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -111,8 +116,8 @@ static void *work(void *arg)
 		if (r % 8 < 3) {
 			pthread_mutex_t *m = &lock[r / 8 % LOCKS].mutex;
 			pthread_mutex_lock(m);
-			hook(AM_ACQUIRE, (uintptr_t)m);
-			hook(AM_RELEASE, (uintptr_t)m);
+			hook_mutex(AM_ACQUIRE, m);
+			hook_mutex(AM_RELEASE, m);
 			pthread_mutex_unlock(m);
 		} else if (r % 8 < 6) {
 			uint32_t value;

@@ -42,7 +42,7 @@ struct lane {
 };
 
 static struct lane lane[THREADS];
-static uint32_t number[AM_SLOTS];
+static uint32_t number[AM_COUNTERS];
 static unsigned n_strings, n_sites, n_modules;
 
 static struct am_event any_event(struct lane *l)
@@ -171,6 +171,8 @@ static void add_event(struct lane *l)
 		return;
 	if (is_ordered_kind((enum am_kind)e.kind) && !(e.flags & AM_NESTED)) {
 		u[0].w0 |= AM_R_SEQ;
+		if ((e.kind == AM_ACQUIRE || e.kind == AM_RELEASE) && e.object & 64)
+			u[0].w0 |= AM_R_OWN;
 		if (e.kind == AM_WAIT || e.kind == AM_WAKE)
 			u[1].w1 = number[am_slot_of(e.object)]++;
 		u[0].w1 |= number[am_record_slot(u)]++;

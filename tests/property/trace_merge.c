@@ -39,7 +39,7 @@ struct stream {
 };
 
 static struct stream stream[THREADS];
-static uint32_t next_number[AM_SLOTS], base_number, twin_next[AM_SLOTS];
+static uint32_t next_number[AM_COUNTERS], base_number, twin_next[AM_COUNTERS];
 static uint64_t objects[OBJECTS];
 static uint32_t tags;
 static unsigned n_threads, n_objects;
@@ -48,6 +48,17 @@ static bool has_signals;
 static uint32_t slot_of(uint64_t object)
 {
 	return am_slot_of(object);
+}
+
+/* Every other object is a mutex with a counter of its own. */
+static bool is_own(uint64_t object)
+{
+	return object >> 6 & 1;
+}
+
+static uint32_t mutex_slot_of(uint64_t object)
+{
+	return is_own(object) ? AM_SLOTS + am_own_slot_of(object) : slot_of(object);
 }
 
 static struct rec make(bool nested)
@@ -68,18 +79,21 @@ static struct rec make(bool nested)
 			r.u[1] = (struct am_unit){AM_EXT | AM_X_VALUE << AM_R_DETAIL_SHIFT,
 						  rnd(1000)};
 			r.n_units = 2;
+		} else if (is_own(object)) {
+			r.u[0].w0 |= AM_R_OWN;
 		}
 		r.n_keys = 1;
-		r.key[0].slot = slot_of(object);
+		r.key[0].slot = what == 7 ? slot_of(object) : mutex_slot_of(object);
 	} else {
 		const uint64_t cond = objects[rnd(n_objects)];
 		r.u[0].w0 = w0 | (what == 8 ? AM_WAIT : AM_WAKE) | AM_R_SEQ |
-			    UINT64_C(1) << AM_R_EXT_SHIFT | object << AM_R_OBJECT_SHIFT;
+			    UINT64_C(1) << AM_R_EXT_SHIFT | object << AM_R_OBJECT_SHIFT |
+			    (is_own(object) ? AM_R_OWN : 0);
 		r.u[1].w0 = AM_EXT | AM_X_COND << AM_R_DETAIL_SHIFT | cond << AM_R_OBJECT_SHIFT;
 		r.n_units = 2;
 		r.n_keys = 2;
 		r.key[0].slot = slot_of(cond);
-		r.key[1].slot = slot_of(object);
+		r.key[1].slot = mutex_slot_of(object);
 	}
 	return r;
 }
@@ -188,8 +202,8 @@ static uint64_t twin_run(void)
 static struct rec *by_tag[THREADS * RECORDS * 4];
 static uint32_t thread_of[THREADS * RECORDS * 4];
 static bool seen[THREADS * RECORDS * 4];
-static uint32_t last_final[AM_SLOTS];
-static bool any_final[AM_SLOTS];
+static uint32_t last_final[AM_COUNTERS];
+static bool any_final[AM_COUNTERS];
 static uint64_t seen_count;
 static const char *wrong;
 
@@ -262,7 +276,7 @@ static bool one_case(uint64_t seed, bool kill)
 	n_objects = 1 + rnd(OBJECTS);
 	has_signals = rnd(2); /* circles of several threads may be broken at either: no twin then */
 	base_number = rnd(3) ? 0 : UINT32_MAX - rnd(300);
-	for (unsigned i = 0; i < AM_SLOTS; i++)
+	for (unsigned i = 0; i < AM_COUNTERS; i++)
 		next_number[i] = twin_next[i] = base_number;
 	for (unsigned i = 0; i < OBJECTS; i++)
 		objects[i] = UINT64_C(0x7f0000000000) + (uint64_t)rnd(1u << 20) * 64;
@@ -285,7 +299,7 @@ static bool one_case(uint64_t seed, bool kill)
 
 	am_mem_init(&mem, 0);
 	struct am_merge *m = am_merge_new(&mem, check_event, NULL);
-	for (unsigned i = 0; i < AM_SLOTS; i++)
+	for (unsigned i = 0; i < AM_COUNTERS; i++)
 		m->slot[i].next = base_number;
 	unsigned open = n_threads;
 	while (open) {

@@ -59,6 +59,7 @@ static void begin(size_t buffer, uint32_t overflow)
 	am_sink_check.forget();
 	am_thread_forget();
 	memset(am_slots, 0, sizeof am_slots);
+	memset(am_owns, 0, sizeof am_owns);
 	memset(&am_tls, 0, sizeof am_tls);
 	am_wiped.state = AM_COLD;
 	cr_assert(am_watching());
@@ -76,12 +77,18 @@ static __attribute__((noinline)) void hook(enum am_kind kind, uint64_t object)
 	am_log(kind, 0, object, AM_HERE);
 }
 
+/* What the hooks of mutexes do. */
+static __attribute__((noinline)) void hook_mutex(enum am_kind kind, const pthread_mutex_t *m)
+{
+	am_log_held(kind, (uintptr_t)m, AM_HERE);
+}
+
 static void *lock_often(void *arg)
 {
 	for (long i = 0; i < (long)arg; i++) {
 		pthread_mutex_lock(&lock);
-		hook(AM_ACQUIRE, (uintptr_t)&lock);
-		hook(AM_RELEASE, (uintptr_t)&lock);
+		hook_mutex(AM_ACQUIRE, &lock);
+		hook_mutex(AM_RELEASE, &lock);
 		pthread_mutex_unlock(&lock);
 	}
 	return NULL;

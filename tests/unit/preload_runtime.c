@@ -152,6 +152,97 @@ Test(signals, a_handler_that_jumps_out_wedges_nothing, .timeout = 60)
 	cr_assert_gt(seen.by_kind[AM_SIGNAL], 0);
 }
 
+/* A mutex that the handler, too, takes if it can. */
+static void on_alarm_lock(int sig)
+{
+	(void)sig;
+	static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_t *m = handled % 2 ? &lock : &other;
+
+	if (pthread_mutex_trylock(m) != 0)
+		return;
+	hook_mutex(AM_ACQUIRE, m);
+	hook_mutex(AM_RELEASE, m);
+	pthread_mutex_unlock(m);
+	handled++;
+}
+
+Test(signals, handlers_nest_in_records_of_own_counters, .timeout = 20)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	signal(SIGALRM, on_alarm_lock);
+	every_us(50);
+	uint64_t n = 0;
+	while (handled < 2000) {
+		pthread_mutex_lock(&lock);
+		hook_mutex(AM_ACQUIRE, &lock);
+		hook_mutex(AM_RELEASE, &lock);
+		pthread_mutex_unlock(&lock);
+		n++;
+	}
+	every_us(0);
+	end();
+	cr_assert_eq(seen.by_kind[AM_ACQUIRE], n + handled);
+	cr_assert_eq(seen.by_kind[AM_RELEASE], n + handled);
+	cr_assert_eq(seen.lost, 0);
+	cr_assert_not(seen.is_illegal);
+}
+
+/* As if a handler had interrupted am_log_own after it took its place, and then logs more than the
+ * ring holds: it must neither wait for the place to be filled nor fill it. */
+static uint64_t place;
+
+static void on_alarm_fill(int sig)
+{
+	(void)sig;
+	for (int i = 0; i < 1000; i++)
+		hook(AM_BROADCAST, 0x5000);
+	cr_assert_not(am_ring_has(am_tls.lane, place));
+	handled++;
+}
+
+Test(signals, a_handler_below_a_record_in_progress_drops_what_has_no_room, .timeout = 20)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	signal(SIGALRM, on_alarm_fill);
+	place = am_reserve(&am_tls, 1);
+	raise(SIGALRM);
+	cr_assert_eq(handled, 1);
+	struct am_unit *u = &am_tls.lane->units[place & am_tls.mask];
+	__atomic_store_n(&u->w0, AM_BEGIN | am_phase(&am_tls, place), __ATOMIC_RELEASE);
+	for (int i = 0; i < 1000; i++)
+		hook(AM_SIGNAL, 0x5000);
+	end();
+	cr_assert_eq(seen.by_kind[AM_BEGIN], 1);
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 1000);
+	cr_assert_eq(seen.by_kind[AM_BROADCAST] + seen.lost, 1000);
+	cr_assert_gt(seen.lost, 0);
+	cr_assert_eq(am_area.file->lost[AM_LOST_TORN], 0);
+}
+
+Test(signals, what_stands_behind_a_place_that_a_jump_left_is_there_at_the_end)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	hook(AM_SIGNAL, 0x5000);
+	am_reserve(&am_tls, 1);
+	for (int i = 0; i < 9; i++)
+		hook(AM_SIGNAL, 0x5000);
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 10);
+	cr_assert_eq(seen.lost, 1);
+}
+
+Test(signals, a_place_that_a_jump_left_is_mended, .timeout = 20)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	am_reserve(&am_tls, 1);
+	for (int i = 0; i < 1000; i++)
+		hook(AM_SIGNAL, 0x5000);
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 1000);
+	cr_assert_eq(am_area.file->lost[AM_LOST_TORN], 1);
+}
+
 /* ---- lanes, names, sites --------------------------------------------------------------------- */
 
 static void *log_once(void *arg)
@@ -188,7 +279,7 @@ Test(names, same_text_same_id)
 
 static uint32_t last_site(void)
 {
-	return (uint32_t)(am_tls.units[(am_tls.head - 1) & am_tls.mask].w1 >> 32);
+	return (uint32_t)(am_tls.lane->units[(am_tls.head - 1) & am_tls.mask].w1 >> 32);
 }
 
 static __attribute__((noinline)) uint32_t via(int which)

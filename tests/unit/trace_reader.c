@@ -309,9 +309,9 @@ Test(reader, missing_units_are_refused_with_offset_and_reason)
 
 Test(reader, unknown_features_are_refused)
 {
-	begin_trace(2);
+	begin_trace(4);
 	cr_assert_eq(read_all(false, NULL), -1);
-	cr_assert_str_eq(why, "t.atm: offset 16: unknown features 0x2");
+	cr_assert_str_eq(why, "t.atm: offset 16: unknown features 0x4");
 	begin_trace(UINT64_C(1) << 60); /* of the high half: only information */
 	cr_assert_eq(read_all(false, NULL), 0);
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers that hook_mutex_hot.S shares with C: offsets and constants, each asserted in hook_mutex.c.
+ * Read by the assembler too: only #define.
+ */
+#ifndef ATOMMON_PRELOAD_HOT_H
+#define ATOMMON_PRELOAD_HOT_H
+
+/* struct am_tls */
+#define HOT_T_BASE 0
+#define HOT_T_HEAD 8
+#define HOT_T_LIMIT 16
+#define HOT_T_PHASE 32
+#define HOT_T_EVENT 40
+#define HOT_T_LANE 48
+
+/* struct am_site_cached, of 1 << HOT_SITE_SHIFT bytes, 1 << HOT_CACHE_BITS of them */
+#define HOT_SITE_SHIFT 6
+#define HOT_CACHE_BITS 7
+#define HOT_S_SLOT 8
+#define HOT_S_CALLER 32
+#define HOT_S_SITE 56
+
+/* struct am_pc_cached, of 1 << HOT_PC_SHIFT bytes, as many, from HOT_PC on */
+#define HOT_PC_SHIFT 4
+#define HOT_PC 8192
+#define HOT_P_SITE 8
+
+/* struct am_own, of 64 bytes; offset of the own counter by bits 18.. of the hash */
+#define HOT_OWN_SHIFT 12
+#define HOT_OWN_MASK 0xfffc0
+#define HOT_O_NEXT 8
+
+#define HOT_UNIT_SHIFT 4
+#define HOT_HASH 0x9e3779b1
+#define HOT_KEY_ROTATE 16
+#define HOT_AHEAD 512
+
+/* w0 of a record without phase and object */
+#define HOT_W0_ACQUIRE 0x8085
+#define HOT_W0_RELEASE 0x8086
+#define HOT_OBJECT_SHIFT 16
+
+#define HOT_ON 3
+#define HOT_KIND 16	 /* of pthread_mutex_t */
+#define HOT_UNUSUAL 0x33 /* in there: neither of the plain type, or robust, or of a protocol */
+#define HOT_REAL_LOCK 16
+#define HOT_REAL_UNLOCK 48
+
+#endif
