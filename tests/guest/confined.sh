@@ -9,6 +9,9 @@ for what in strict filter sync refuse child; do
 done
 legal "what came before is in the trace" 'g_confined.*.atm' 5
 forget
+guest "started behind a filter" "$PROG/g_confined" service
+legal "and is recorded" 'g_confined.*.atm' 2
+forget
 mkdir empty && chmod 755 empty "$T" "$T/traces"
 if [ "$(id -u)" -eq 0 ]; then
 	guest "chroot" "$PROG/g_confined" chroot "$T/empty"

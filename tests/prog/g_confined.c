@@ -5,6 +5,7 @@
  *   filter          a seccomp filter that kills at any call that this program does not make itself
  *   sync            the same for all threads at once, given by the system call's own number
  *   refuse          a filter that refuses (ENOSYS) instead of killing
+ *   service         behind a filter from the start, as services and containers are: rare calls kill
  *   child           a child that confines itself, and a grandchild
  *   chroot DIR      another root, nothing in it; then threads
  *   user            another user, by setresuid in a process with threads; then more threads
@@ -92,6 +93,40 @@ static int confine(uint32_t otherwise, int is_all)
 	if (is_all)
 		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* The other way round: only these kill. */
+static int forbid_rare(void)
+{
+	static const int rare[] = {SYS_unshare, SYS_setns,  SYS_pidfd_open, SYS_pidfd_getfd, SYS_close_range,
+				   SYS_ptrace,	SYS_mount,  SYS_chroot,	    SYS_process_vm_readv, SYS_process_vm_writev,
+				   SYS_perf_event_open,	    SYS_userfaultfd, SYS_bpf,	     SYS_io_uring_setup};
+	enum { N = sizeof rare / sizeof *rare };
+	struct sock_filter code[2 * N + 2] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+	struct sock_fprog program = {2 * N + 2, code};
+
+	for (int i = 0; i < N; i++) {
+		code[2 * i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rare[i], 0, 1);
+		code[2 * i + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	code[2 * N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int service(char **argv)
+{
+	char *again[] = {argv[0], argv[1], "again", NULL};
+
+	if (argv[2]) {
+		threads();
+		threads();
+		return 15;
+	}
+	if (forbid_rare() != 0)
+		return 77;
+	execv("/proc/self/exe", again);
+	return 1;
 }
 
 static void say(const char *text)
@@ -281,6 +316,8 @@ int main(int argc, char **argv)
 		return filter(SECCOMP_RET_KILL_PROCESS, 1);
 	if (!strcmp(what, "refuse"))
 		return filter(SECCOMP_RET_ERRNO | ENOSYS, 1);
+	if (!strcmp(what, "service"))
+		return service(argv);
 	if (!strcmp(what, "child"))
 		return in_child();
 	if (!strcmp(what, "chroot"))
