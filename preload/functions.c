@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "preload/area.h"
+#include "preload/name.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
 
@@ -54,43 +55,6 @@ static uint32_t *find(uintptr_t address, bool is_new)
 			return NULL;
 	}
 	return NULL;
-}
-
-/* "_ZN4bank8withdrawEi" is bank::withdraw, "_Z8withdrawi" is withdraw; others stay as they are. */
-static const char *plain_name(const char *mangled, char *buf, size_t size)
-{
-	const char *p = mangled;
-	size_t at = 0;
-
-	if (strncmp(p, "_Z", 2) != 0)
-		return mangled;
-	p += 2;
-	const bool is_nested = *p == 'N';
-	if (is_nested)
-		for (p++; *p == 'K' || *p == 'V' || *p == 'L'; p++)
-			;
-	if (*p == 'L')
-		p++;
-	while (*p >= '1' && *p <= '9') {
-		size_t n = 0;
-		while (*p >= '0' && *p <= '9')
-			n = n * 10 + (size_t)(*p++ - '0');
-		if (strnlen(p, n) < n || at + n + 3 >= size)
-			return mangled;
-		if (at) {
-			buf[at++] = ':';
-			buf[at++] = ':';
-		}
-		memcpy(buf + at, p, n);
-		at += n;
-		p += n;
-		if (!is_nested)
-			break;
-	}
-	if (at == 0 || (is_nested && *p != 'E'))
-		return mangled;
-	buf[at] = 0;
-	return buf;
 }
 
 static bool claim_module(uintptr_t base);
@@ -170,6 +134,9 @@ static bool is_region(const char *name)
 			glob[n - 3] = 0;
 			if (am_glob(glob, name))
 				return true;
+			/* Account::withdraw is a withdraw, too. */
+			if (!strchr(glob, ':') && am_glob(glob, am_name_last(name)))
+				return true;
 		}
 		list += n + (list[n] == ',');
 	}
@@ -220,7 +187,7 @@ static void add_function(const ElfW(Sym) *symbol, const char *text, void *ctx)
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_value)
 		return;
 	const char *mangled = base_name(text, base_buf, sizeof base_buf);
-	const char *name = plain_name(mangled, buf, sizeof buf);
+	const char *name = am_name_plain(mangled, buf, sizeof buf);
 	if (!is_region(name) && !is_region(mangled))
 		return;
 	uint32_t *p = find(address, true);
