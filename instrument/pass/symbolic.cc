@@ -4,6 +4,7 @@
 // source; only locals whose address nobody takes have been put into registers before.
 //
 // SPDX-License-Identifier: MIT
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -47,6 +48,8 @@ void add_registration(Module &m, atommon::Runtime &rt, ArrayRef<Function *> func
 struct Symbolic : PassInfoMixin<Symbolic> {
 	PreservedAnalyses run(Module &m, ModuleAnalysisManager &analyses)
 	{
+		// Some exist in no library (libstdc++ has many): naming them would leave a symbol open.
+		analyses.invalidate(m, AlwaysInlinerPass(false).run(m, analyses));
 		auto &fam = analyses.getResult<FunctionAnalysisManagerModuleProxy>(m).getManager();
 		SmallVector<Function *, 32> all, twinned;
 		for (auto &f : m)
