@@ -1,0 +1,37 @@
+/*
+ * The scheduler of the programs here: two threads, and which goes first. It speaks through pipes, which
+ * neither a recorder nor a checker sees, so that the order it forces is one of many as far as they know.
+ *   good   the first thread runs to its end, then the second
+ *   bad    the first thread stops at its first POINT until the second has ended
+ *   free   as it comes
+ * Compiled by a plain compiler (order.c).
+ */
+/* SPDX-License-Identifier: MIT */
+#ifndef FIELD_ORDER_H
+#define FIELD_ORDER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void order_body(void);
+
+/* Runs both bodies, each in a thread, in the order that argv[1] names. */
+void order_run(int argc, char **argv, order_body *first, order_body *second);
+void order_point(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Where the mistake can strike. In the right program a lock is held here. */
+#ifdef FIXED
+#define POINT() ((void)0)
+#define WHEN_WRONG(statement)
+#else
+#define POINT() order_point()
+#define WHEN_WRONG(statement) statement
+#endif
+#define NOINLINE __attribute__((noinline))
+
+#endif
