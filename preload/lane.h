@@ -28,6 +28,7 @@ struct am_lane {
 	uint64_t room;	  /* head may go up to here without looking at the consumer */
 	uint64_t torn_at; /* free_tail + 1 when a record was found in progress below a handler */
 	struct am_site_deep *deep; /* site.c; kept with the lane */
+	struct am_site_cached *wide;
 	uint64_t site_misses, site_fills;
 	uint32_t is_pc_only;	/* misses too often: sites without callers from now on */
 	uint32_t depth;		/* open regions, for atommon_end without a begin */

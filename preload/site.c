@@ -126,6 +126,13 @@ static void keep_deep(struct am_lane *lane, uint64_t key, uint32_t site, const s
 	d->key = key;
 }
 
+/*
+ * Programs that show every access have thousands of sites, and functions with many callers: a larger
+ * cache behind the fast one, with the same entries, several for a key. A thread gets it when the fast
+ * one turned out to be too small.
+ */
+enum { WIDE_BITS = 11, WIDE_WAYS = 8, WIDE_AFTER = 512 };
+
 void am_site_clear(struct am_lane *lane)
 {
 	struct am_caches *caches = &lane->caches;
@@ -137,6 +144,42 @@ void am_site_clear(struct am_lane *lane)
 			caches->site[i].slot[k] = &caches->site[i].caller[k];
 	if (lane->deep)
 		memset(lane->deep, 0, AM_SITE_CACHE * sizeof *lane->deep);
+	if (lane->wide)
+		memset(lane->wide, 0, sizeof *lane->wide << WIDE_BITS);
+}
+
+static struct am_site_cached *wide_set(const struct am_lane *lane, uint64_t key)
+{
+	const uint64_t mixed = (key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &lane->wide[(mixed >> (64 - WIDE_BITS)) & ~(uint64_t)(WIDE_WAYS - 1)];
+}
+
+static uint32_t find_wide(const struct am_lane *lane, uint64_t key)
+{
+	const struct am_site_cached *e = wide_set(lane, key);
+
+	for (unsigned i = 0; i < WIDE_WAYS; i++)
+		if (e[i].key == key && am_site_is_hit(&e[i], key))
+			return (uint32_t)(e[i].site >> 32);
+	return 0;
+}
+
+/* What the fast cache just learnt. Unused slots point into their own entry. */
+static void keep_wide(struct am_lane *lane, uint64_t key, const struct am_site_cached *from)
+{
+	if (!lane->wide && lane->site_misses > WIDE_AFTER)
+		lane->wide = am_area_map(sizeof *lane->wide << WIDE_BITS);
+	if (!lane->wide)
+		return;
+	struct am_site_cached *e = wide_set(lane, key) + lane->site_misses % WIDE_WAYS;
+	e->key = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		e->caller[i] = from->caller[i];
+		e->slot[i] = from->slot[i] == &from->caller[i] ? &e->caller[i] : from->slot[i];
+	}
+	e->site = from->site;
+	e->key = from->key;
 }
 
 uint32_t am_site_miss(struct am_here here, bool is_nested)
@@ -151,6 +194,11 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 
 	if (wanted > 4 && !lane->is_pc_only) {
 		const uint32_t known = find_deep(lane, key);
+		if (known)
+			return known;
+	}
+	if (wanted <= 4 && lane->wide) {
+		const uint32_t known = find_wide(lane, key);
 		if (known)
 			return known;
 	}
@@ -190,6 +238,8 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 		e->key = is_cacheable ? key : 0;
 		if (!is_cacheable)
 			e->slot[0] = e->slot[1] = e->slot[2] = &e->caller[0];
+		else if (!lane->is_pc_only)
+			keep_wide(lane, key, e);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->event = outer;

@@ -312,13 +312,46 @@ static bool wants_all(struct am_view *v, enum am_kind kind, uintptr_t address, u
 	return is_wanted;
 }
 
-/* May the next accesses take the fast path? */
+/* Outside regions: does an edge reach this thread, as far as it knows? */
+static bool is_reached(const struct am_view *v)
+{
+	return v->reached == __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
+}
+
+/*
+ * May the next accesses take the fast path? Outside regions they may even when meanwhile no region
+ * is open any more: what is remembered then is of a generation that is over, and so never told.
+ */
 static void refresh(struct am_view *v)
 {
-	const bool is_fast = am_view_mode == AM_VIEW_REGIONS && v->depth != 0 && v->places &&
-			     v->marked == v->stretch && am_tls.event == 0;
+	const bool is_fast = v->places && v->marked == v->stretch && am_tls.event == 0 &&
+			     (v->depth != 0 || is_reached(v));
 
 	v->fast_head = is_fast ? am_tls.head + 1 : 0;
+}
+
+/*
+ * The first access of a stretch, or after something else was logged: true if there is nothing to do
+ * but what the fast path does, or nothing at all (filter.h, 3).
+ */
+static bool is_simple(struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size,
+		      struct am_here here)
+{
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
+
+	if (am_view_mode != AM_VIEW_REGIONS || !has_numbers(v) || (address & 7) + size > 8)
+		return false;
+	if (v->depth == 0 && !is_reached(v)) {
+		const struct am_cell *c = am_shadow_find(address);
+		const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
+		return w == 0 || (am_filter_same_block(w, v->stretch) &&
+				  (w >> AM_MORE_SHIFT & bytes) == 0);
+	}
+	if (am_tls.head + 1 == v->fast_head)
+		return false; /* was tried */
+	am_late_mark_stretch(v, here);
+	refresh(v);
+	return am_view_fast(address, bytes, kind != AM_READ, here.pc);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -337,15 +370,8 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 
 	if (!is_ready(v))
 		return;
-	/* The first access of a region, or of one that logged something else: try again. */
-	if (v->depth != 0 && am_view_mode == AM_VIEW_REGIONS && has_numbers(v) &&
-	    (address & 7) + size <= 8 && am_tls.head + 1 != v->fast_head) {
-		am_late_mark_stretch(v, here);
-		refresh(v);
-		if (am_view_fast(address, am_filter_bytes(address & 7, size), kind != AM_READ,
-				 here.pc))
-			return;
-	}
+	if (is_simple(v, kind, address, size, here))
+		return;
 	if (wants_all(v, kind, address, size, true, here)) {
 		const uint64_t head = am_tls.head;
 		if (am_likely((address & 63) + size <= 64))
