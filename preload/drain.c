@@ -146,8 +146,19 @@ static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint6
 	uint64_t moved = 0;
 
 	for (;;) {
-		const size_t n = am_ring_collect(lane, *at, batch, BATCH);
-		if (n == 0 || n < least || !sink->units(lane->dir->thread, position(lane, *at), batch, n))
+		if (least > 1 && !am_ring_has(lane, *at + least - 1))
+			return moved;
+		const uint64_t place = *at & lane->mask;
+		const struct am_unit *units = &lane->units[place];
+		size_t n;
+		if (am_likely(lane->mask + 1 - place >= BATCH)) {
+			n = am_ring_whole(lane, *at, BATCH);
+		} else { /* round the end of the ring */
+			n = am_ring_collect(lane, *at, batch, BATCH);
+			units = batch;
+		}
+		if (n == 0 || n < least ||
+		    !sink->units(lane->dir->thread, position(lane, *at), units, n))
 			return moved;
 		/* Release: a reader of a dead file must find the units in the trace first. */
 		__atomic_store_n(at, *at + n, __ATOMIC_RELEASE);

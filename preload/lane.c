@@ -24,7 +24,7 @@
 struct am_lane *am_lanes[AM_LANES_MAX];
 __thread struct am_tls am_tls;
 
-enum { MANY_THREADS_BYTES = 64 * 1024 };
+enum { LARGE_RINGS = 4 };
 
 static uint32_t lane_count, next_thread, lock_word, free_hint;
 
@@ -57,7 +57,9 @@ uint32_t am_thread_new_id(void)
 }
 
 /*
- * Rings shrink as memory does: a 128th of what is left, but 4 KiB at least. Kept aside from what is
+ * The first rings are as large as was asked for, later ones a quarter of it: a page of the file costs
+ * microseconds when it is first written, and all rings together should stay in the cache. Rings
+ * shrink as memory does: a 128th of what is left, but 4 KiB at least. Kept aside from what is
  * left: the smallest ring for every lane that may still come (at most half of the ceiling), so that
  * the thousandth thread has one, too.
  */
@@ -67,12 +69,13 @@ static size_t ring_bytes(void)
 	const size_t least = AM_RING_UNITS_MIN * sizeof(struct am_unit);
 	const size_t lane_bytes = (sizeof(struct am_lane) + 4095) & ~(size_t)4095;
 	uint64_t aside = (AM_LANES_MAX - lane_count) * (least + lane_bytes);
+	const size_t most = am_opt.buffer / (lane_count < LARGE_RINGS ? 1 : 4);
 	size_t bytes = least;
 
 	if (aside > am_area.limit / 2)
 		aside = am_area.limit / 2;
 	const uint64_t rest = used + aside < am_area.limit ? am_area.limit - used - aside : 0;
-	while (bytes * 2 <= am_opt.buffer && bytes * 2 * 128 <= rest)
+	while (bytes * 2 <= most && bytes * 2 * 128 <= rest)
 		bytes *= 2;
 	return bytes;
 }

@@ -35,6 +35,34 @@ size_t am_ring_collect(const struct am_lane *lane, uint64_t from, struct am_unit
 	return whole;
 }
 
+size_t am_ring_whole(const struct am_lane *lane, uint64_t from, size_t max)
+{
+	const uint64_t capacity = lane->mask + 1, at = from & lane->mask;
+	const uint64_t phase = from & capacity ? 0 : AM_R_PHASE;
+	const uint64_t ext_mask = (uint64_t)AM_R_EXT_MAX << AM_R_EXT_SHIFT;
+	const struct am_unit *u = &lane->units[at];
+	size_t n = 0, whole = 0;
+
+	if (max > capacity - at)
+		max = capacity - at;
+	while (n < max) {
+		const uint64_t w0 = __atomic_load_n(&u[n].w0, __ATOMIC_ACQUIRE);
+		if (am_unlikely((w0 ^ phase) & (AM_R_PHASE | ext_mask))) {
+			if ((w0 ^ phase) & AM_R_PHASE)
+				break;
+			size_t left = w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX;
+			for (n++; left > 0 && n < max && am_ring_has(lane, from + n); left--)
+				n++;
+			if (left > 0)
+				break;
+			whole = n;
+			continue;
+		}
+		whole = ++n;
+	}
+	return whole;
+}
+
 size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end)
 {
 	size_t repaired = 0;

@@ -73,6 +73,10 @@ static inline bool am_ring_has(const struct am_lane *lane, uint64_t index)
 	return (w0 & AM_R_PHASE) == phase;
 }
 
+/* How many units from ring index `from` on form whole records, up to the end of the lap: they lie side
+ * by side. At most max. */
+size_t am_ring_whole(const struct am_lane *lane, uint64_t from, size_t max);
+
 /* Copy whole records from ring index `from` on; at most max units. */
 size_t am_ring_collect(const struct am_lane *lane, uint64_t from, struct am_unit *out, size_t max);
 

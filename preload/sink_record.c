@@ -285,13 +285,13 @@ static void resume(void)
 
 static bool record_units(uint32_t thread, uint64_t position, const struct am_unit *units, size_t n)
 {
-	uint64_t records = 0;
+	uint64_t records = n;
 
 	resume();
 	if (out.is_closed)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		records += (units[i].w0 & AM_R_KIND_MASK) != AM_EXT;
+	for (size_t i = 0; i < n; i++) /* extension units have no extension */
+		records -= units[i].w0 >> AM_R_EXT_SHIFT & AM_R_EXT_MAX;
 	if (!out.is_stopped) {
 		put_tables(false);
 		const size_t bytes =

@@ -83,6 +83,9 @@ struct am_chunk_coder {
 /* The columns of n units; returns their bytes. out has room for n * CHUNK_UNIT_BYTES. */
 size_t am_chunk_pack(struct chunk_model *model, uint8_t *out, const struct am_unit *units,
 		     size_t n);
+/* The same, byte for byte, by the plain way: for tests. */
+size_t am_chunk_pack_slowly(struct chunk_model *model, uint8_t *out, const struct am_unit *units,
+			    size_t n);
 /* False: the columns do not hold exactly n units. */
 bool am_chunk_unpack(struct chunk_model *model, const uint8_t *in, size_t bytes,
 		     struct am_unit *units, size_t n);
