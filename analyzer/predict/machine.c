@@ -94,6 +94,12 @@ static bool couple_is_kept(const struct am_machine *m, const struct am_run_event
 	return true;
 }
 
+bool am_machine_keeps(const struct am_machine *m, uint32_t event)
+{
+	const struct am_run_event *r = &m->run->event.at[event];
+	return !r->reads || m->ignores_data || couple_is_kept(m, r);
+}
+
 static bool lock_is_free(const struct am_machine *m, uint32_t lock, bool shared)
 {
 	return !m->owner[lock] && (shared || !m->readers[lock]);

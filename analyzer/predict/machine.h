@@ -55,6 +55,7 @@ void am_machine_free(struct am_machine *m);
 /* The next event of a thread, AM_NONE if it has none or is cut. */
 uint32_t am_machine_next(const struct am_machine *m, uint32_t thread);
 bool am_machine_enabled(const struct am_machine *m, uint32_t event);
+bool am_machine_keeps(const struct am_machine *m, uint32_t event); /* its couple, if it reads */
 
 /* Execute an enabled next event; am_machine_mark before, am_machine_undo to go back there. */
 void am_machine_step(struct am_machine *m, uint32_t event);

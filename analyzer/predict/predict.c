@@ -158,10 +158,17 @@ static bool search(struct am_predict *p, const struct am_segment *segment, uint6
 	bool is_decided = true;
 
 	am_machine_load(&p->machine, segment, model == AM_PREDICT_SYNC);
-	if (p->options.engine == AM_ENGINE_PLAIN)
+	if (p->options.engine == AM_ENGINE_PLAIN) {
 		am_search_plain(&s, &p->machine);
-	else
-		am_search_dpor(&s, &p->machine);
+	} else {
+		if (p->options.engine == AM_ENGINE_AUTO)
+			am_search_intrude(&s, &p->machine);
+		if (s.verdict != AM_SEARCH_FOUND) {
+			r->steps += s.steps;
+			s.steps = 0;
+			am_search_dpor(&s, &p->machine);
+		}
+	}
 	am_machine_unload(&p->machine);
 	r->steps += s.steps;
 	r->interleavings += s.interleavings;
@@ -347,6 +354,10 @@ static void solve(struct am_predict *p, struct am_segment *segment, struct am_re
 			ask(p, &p->whole, &p->program, p->engine, r);
 		return;
 	}
+	if (p->options.max_segment && segment->events > p->options.max_segment) {
+		undecided(r, "it is larger than --max-segment");
+		return;
+	}
 	const char *why = am_program_build(&program, &p->index, segment, p->options.model, true);
 	if (why) {
 		undecided(r, why);
@@ -366,8 +377,11 @@ static enum am_how how_proved(enum am_proof proof)
 										 : AM_HOW_LOCKS;
 }
 
-/* Steps of the quick look before the solver is asked. */
-enum { QUICK = 2000 };
+/* The search can do with segments that are too large for the solver. */
+enum { SEARCH_FACTOR = 16 };
+
+/* Steps of the quick look before the solver is asked: some, and some per event. */
+enum { QUICK = 2000, QUICK_PER_EVENT = 16 };
 
 static void search_or_solve(struct am_predict *p, struct am_segment *segment, struct am_region_result *r)
 {
@@ -380,7 +394,8 @@ static void search_or_solve(struct am_predict *p, struct am_segment *segment, st
 	}
 	/* what avp finds is feasible in every stronger model */
 	if (p->options.engine == AM_ENGINE_AUTO && !p->run->at_lock_level &&
-	    search(p, segment, QUICK, is_explicit ? model : AM_PREDICT_AVP, r))
+	    search(p, segment, QUICK + QUICK_PER_EVENT * (uint64_t)segment->events,
+		   is_explicit ? model : AM_PREDICT_AVP, r))
 		return;
 	solve(p, segment, r);
 	if (r->outcome == AM_OUT_UNDECIDED && p->options.engine == AM_ENGINE_AUTO && is_explicit)
@@ -404,7 +419,8 @@ void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_r
 	if (p->options.no_segments)
 		am_segment_whole(&segment, p->run, region);
 	else
-		am_segment_find(&segment, &p->index, order, region, p->options.max_segment);
+		am_segment_find_within(&segment, &p->index, order, region,
+				       SEARCH_FACTOR * p->options.max_segment, p->options.max_segment);
 	r->segment_events = segment.events;
 	if (segment.is_empty)
 		proved(r, AM_HOW_EMPTY);

@@ -27,6 +27,8 @@ struct am_search {
 /* The machine must be loaded; it is left as it was. */
 void am_search_plain(struct am_search *search, struct am_machine *machine);
 void am_search_dpor(struct am_search *search, struct am_machine *machine);
+/* Tries the five patterns one by one, each once: found, or out of budget; proves nothing. */
+void am_search_intrude(struct am_search *search, struct am_machine *machine);
 void am_search_free(struct am_search *search);
 
 #endif

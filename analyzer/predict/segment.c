@@ -199,11 +199,11 @@ static uint32_t first_from(const struct am_run_thread *thread, uint32_t e)
 	return low;
 }
 
-/* Events of the recorded order around the region, about max of them. */
+/* Events of the recorded order around the region, about max of them (a long region with some). */
 static void window(struct am_segment *s, const struct am_run *run, uint32_t u0, uint32_t u1,
 		   uint32_t max)
 {
-	const uint32_t inner = u1 - u0 + 1, side = max > inner ? (max - inner) / 2 : 0;
+	const uint32_t inner = u1 - u0 + 1, side = max / 2 > inner ? (max - inner) / 2 : max / 4;
 	const uint32_t low = u0 > side ? u0 - side : 0;
 	const uint32_t high = run->event.n - u1 > side ? u1 + side + 1 : run->event.n;
 
@@ -220,6 +220,13 @@ static void window(struct am_segment *s, const struct am_run *run, uint32_t u0, 
 
 void am_segment_find(struct am_segment *s, const struct am_index *index,
 		     const struct am_order *order, uint32_t region, uint32_t max_events)
+{
+	am_segment_find_within(s, index, order, region, max_events, max_events);
+}
+
+void am_segment_find_within(struct am_segment *s, const struct am_index *index,
+			    const struct am_order *order, uint32_t region, uint32_t max_events,
+			    uint32_t window_events)
 {
 	const struct am_run *run = index->run;
 	uint32_t u0, u1;
@@ -242,7 +249,7 @@ void am_segment_find(struct am_segment *s, const struct am_index *index,
 		l.size += s->to[t] - s->from[t];
 	}
 	if ((max_events && l.size > max_events) || !lift(&l))
-		window(s, run, u0, u1, max_events);
+		window(s, run, u0, u1, window_events);
 	free(l.done);
 	count(s, run);
 }

@@ -30,9 +30,13 @@ struct am_segment {
 };
 
 /* `order` must be AM_ORDER_COUPLED for the model avp, AM_ORDER_SYNC for a model that ignores data.
- * At most max_events are put into the segment (0: no bound). */
+ * At most max_events are put into the segment (0: no bound); if they do not do, a window of about
+ * window_events is taken, or of as many. */
 void am_segment_find(struct am_segment *segment, const struct am_index *index,
 		     const struct am_order *order, uint32_t region, uint32_t max_events);
+void am_segment_find_within(struct am_segment *segment, const struct am_index *index,
+			    const struct am_order *order, uint32_t region, uint32_t max_events,
+			    uint32_t window_events);
 void am_segment_whole(struct am_segment *segment, const struct am_run *run, uint32_t region);
 void am_segment_free(struct am_segment *segment);
 

@@ -12,7 +12,7 @@ static struct {
 	int balance;
 } account[ACCOUNTS];
 
-static void transfer(int from, int to, int amount)
+__attribute__((noinline)) static void transfer(int from, int to, int amount)
 {
 	const int first = from < to ? from : to, second = from < to ? to : from;
 
@@ -26,6 +26,13 @@ static void transfer(int from, int to, int amount)
 	pthread_mutex_unlock(&account[first].lock);
 }
 
+/* Two transfers: each is atomic, both together are not. */
+__attribute__((noinline)) static void order(int from, int to)
+{
+	transfer(from, to, 5);
+	transfer(to, from, 2);
+}
+
 static void *customer(void *arg)
 {
 	const int id = (int)(long)arg;
@@ -35,6 +42,7 @@ static void *customer(void *arg)
 						      ? (id + i + 1) % ACCOUNTS
 						      : (id + 2 * i + 1) % ACCOUNTS,
 			 5);
+	order(id, (id + 1) % ACCOUNTS);
 	return NULL;
 }
 

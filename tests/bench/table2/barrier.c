@@ -10,7 +10,7 @@ static pthread_cond_t full = PTHREAD_COND_INITIALIZER;
 static int arrived, generation, parties;
 static int cell[64];
 
-static void meet(void)
+__attribute__((noinline)) static void meet(void)
 {
 	pthread_mutex_lock(&lock);
 	const int mine = generation;

@@ -36,13 +36,18 @@ static void put(int c)
 	pthread_mutex_unlock(&lock);
 }
 
+__attribute__((noinline)) static void use(void)
+{
+	const int c = get();
+
+	uses[c]++;
+	put(c);
+}
+
 static void *client(void *arg)
 {
-	for (long i = 0; i < (long)arg; i++) {
-		const int c = get();
-		uses[c]++;
-		put(c);
-	}
+	for (long i = 0; i < (long)arg; i++)
+		use();
 	return NULL;
 }
 

@@ -25,31 +25,38 @@ static int claim(int floor)
 	return people;
 }
 
+/* One stop: take a call off the board, serve the floor. False when there is no call left. */
+__attribute__((noinline)) static int stop_at(int floor)
+{
+	pthread_mutex_lock(&board);
+	const int more = calls > 0;
+	if (more) {
+		calls--;
+		const int at = calls % FLOORS;
+		pthread_mutex_lock(&floors[at].lock);
+		floors[at].up++;
+		pthread_mutex_unlock(&floors[at].lock);
+	}
+	pthread_mutex_unlock(&board);
+	if (!more)
+		return 0;
+	const int people = claim(floor);
+	pthread_mutex_lock(&board);
+	served += people;
+	pthread_mutex_unlock(&board);
+	return 1;
+}
+
 static void *lift(void *arg)
 {
 	int floor = (int)(long)arg, direction = 1;
 
-	for (;;) {
-		pthread_mutex_lock(&board);
-		const int more = calls > 0;
-		if (more) {
-			calls--;
-			const int at = calls % FLOORS;
-			pthread_mutex_lock(&floors[at].lock);
-			floors[at].up++;
-			pthread_mutex_unlock(&floors[at].lock);
-		}
-		pthread_mutex_unlock(&board);
-		if (!more)
-			return NULL;
-		const int people = claim(floor);
-		pthread_mutex_lock(&board);
-		served += people;
-		pthread_mutex_unlock(&board);
+	while (stop_at(floor)) {
 		if (floor + direction < 0 || floor + direction >= FLOORS)
 			direction = -direction;
 		floor += direction;
 	}
+	return NULL;
 }
 
 int main(int argc, char **argv)

@@ -31,15 +31,19 @@ static void put(int seat)
 	pthread_mutex_unlock(&table);
 }
 
+__attribute__((noinline)) static void dine(int seat)
+{
+	take(seat);
+	meals[seat]++;
+	put(seat);
+}
+
 static void *philosopher(void *arg)
 {
 	const int seat = (int)(long)arg;
 
-	for (int i = 0; i < 8; i++) {
-		take(seat);
-		meals[seat]++;
-		put(seat);
-	}
+	for (int i = 0; i < 8; i++)
+		dine(seat);
 	return NULL;
 }
 

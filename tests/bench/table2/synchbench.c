@@ -8,16 +8,20 @@
 static pthread_mutex_t method = PTHREAD_MUTEX_INITIALIZER, object = PTHREAD_MUTEX_INITIALIZER;
 static int calls, sum;
 
+__attribute__((noinline)) static void call(int i)
+{
+	pthread_mutex_lock(&method);
+	calls++;
+	pthread_mutex_unlock(&method);
+	pthread_mutex_lock(&object);
+	sum += i;
+	pthread_mutex_unlock(&object);
+}
+
 static void *worker(void *arg)
 {
-	for (long i = 0; i < (long)arg; i++) {
-		pthread_mutex_lock(&method);
-		calls++;
-		pthread_mutex_unlock(&method);
-		pthread_mutex_lock(&object);
-		sum += (int)i;
-		pthread_mutex_unlock(&object);
-	}
+	for (long i = 0; i < (long)arg; i++)
+		call((int)i);
 	return NULL;
 }
 

@@ -11,7 +11,7 @@ static int distance[CITIES][CITIES];
 static pthread_mutex_t work_lock = PTHREAD_MUTEX_INITIALIZER, best_lock = PTHREAD_MUTEX_INITIALIZER;
 static int next_start = 1, best = 1 << 30;
 
-static void search(int *tour, int n, int length, unsigned used)
+__attribute__((noinline)) static void search(int *tour, int n, int length, unsigned used)
 {
 	if (n == CITIES) {
 		const int all = length + distance[tour[n - 1]][0];
