@@ -35,7 +35,15 @@ row() { # row NAME EVENTS SCENARIO OPTIONS...
 	size=$(num "$out" 'events in each')
 	statics=$(sed -n 's/.*proved: no shared accesses \([0-9]*\), must-happen-before \([0-9]*\), locks \([0-9]*\), static check \([0-9]*\).*/\1 \2 \3 \4/p' <<<"$out" |
 		awk '{ print $1 + $2 + $3 + $4 }')
-	printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8s\n' program events scenario regions segment \
+	printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8.2f\n' "$name" "$events" "$scenario" \
+		"$(sed -n 's/^atommon-predict: \([0-9]*\) regions.*/\1/p' <<<"$out")" "$size" "$statics" \
+		"$(sed -n 's/.*break[^,]*, \([0-9]*\) proved.*/\1/p' <<<"$out")" \
+		"$(broken "$out")" \
+		"$(sed -n 's/.*proved, \([0-9]*\) undecided.*/\1/p' <<<"$out")" \
+		"$(num "$out" 'interleavings')" "$(awk "BEGIN { print $end - $begin }")"
+}
+
+printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8s\n' program events scenario regions segment \
 	static proved broken undec. interleav. seconds
 # NAME:ARGUMENTS:METHODS. Regions are the outermost critical sections, then the methods (functions
 # of several sections, some of which can be broken).
