@@ -23,7 +23,7 @@ WARNXX := -Wall -Wextra -Wshadow -Wvla -Werror
 OPT    := $(if $(filter 1,$(DEBUG)),-O0 -g3,$(if $(SAN),-O1 -g,-O2 -g -DNDEBUG))
 # A sanitiser's own code confuses gcc's flow analysis; the plain build has these warnings.
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-clobbered \
-	-fno-sanitize-recover=all)
+	-fno-sanitize-recover=all $(if $(filter thread,$(SAN)),-Wno-tsan))
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DATOMMON_VERSION='"$(VERSION)"'
 CFLAGS_ALL   = -std=gnu17 $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(CFLAGS)
 CXXFLAGS_ALL = -std=gnu++17 $(WARNXX) $(OPT) -fvisibility=hidden -fPIC -pthread $(CXXFLAGS)

@@ -205,7 +205,7 @@ bool am_lane_attach(uint32_t id)
 	if (!lane)
 		lane = make();
 	if (lane)
-		lane->dir->state = AM_RING_SETUP;
+		__atomic_store_n(&lane->dir->state, AM_RING_SETUP, __ATOMIC_RELAXED);
 	am_lane_unlock();
 	if (lane) {
 		if (id == AM_NO_THREAD && !t->id)

@@ -525,7 +525,8 @@ static void on_mark(struct am_fullgraph *g, struct thread *t, const struct am_ev
 
 static void on_late(struct am_fullgraph *g, const struct am_event *ev)
 {
-	const uint64_t *mark = am_map_find(&g->marks, ev->aux + 1);
+	/* No thread has the last number. */
+	const uint64_t *mark = ev->aux != UINT64_MAX ? am_map_find(&g->marks, ev->aux + 1) : NULL;
 	const uint32_t me = mark ? (uint32_t)*mark - 1 : NONE;
 
 	if (me == NONE || !g->data || NODE(g, me)->era != g->era || !ev->size ||

@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void am_live_event(void *ctx, const struct am_event *e)
 {
 	(void)ctx;
-	seen.n++;
+	__atomic_fetch_add(&seen.n, 1, __ATOMIC_RELAXED); /* a test may look meanwhile */
 	seen.by_kind[e->kind]++;
 	if (e->kind == AM_LOST)
 		seen.lost += e->aux ? e->aux : 1;

@@ -96,7 +96,13 @@ static inline void cr_lite_add(struct cr_lite_test *t)
 #define cr_expect_str_eq(a, b, ...) CR_LITE(false, strcmp(a, b) == 0, "" __VA_ARGS__)
 #define cr_expect_str_neq(a, b, ...) CR_LITE(false, strcmp(a, b) != 0, "" __VA_ARGS__)
 #define cr_expect_arr_eq(a, b, n, ...) CR_LITE(false, memcmp(a, b, n) == 0, "" __VA_ARGS__)
-#define cr_skip_test(...) _exit(CR_LITE_SKIPPED)
+#define cr_skip_test(...)                                                                          \
+	do {                                                                                       \
+		printf("# skipped: " __VA_ARGS__);                                                 \
+		putchar('\n');                                                                     \
+		fflush(stdout);                                                                    \
+		_exit(CR_LITE_SKIPPED);                                                            \
+	} while (0)
 
 /* The suite's init before the test's own; in a child. */
 static inline void cr_lite_run(const struct cr_lite_test *t)
