@@ -35,7 +35,8 @@ extern struct am_view_open {
 /* Where this thread stands. Thread-local, initial-exec. */
 struct am_view {
 	uint64_t stretch;   /* in place (filter.h); 0: no block of numbers yet */
-	uint64_t fast_head; /* plus 1; while the ring's head is here, lazy accesses need no questions */
+	uint64_t fast_head; /* while the ring's head + 1 is this, lazy accesses need no questions */
+	uint64_t idle_head; /* while it is this, there is nothing to do unless a region is open */
 	uint64_t *places;   /* where they were made, newest by address: see am_view_place */
 	uint64_t own_units; /* of this thread's ring, written here */
 	uint64_t others; /* ring head - own_units when last looked: changes with any other record */
@@ -107,6 +108,8 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 /* Not known to be redundant: decide, log. One access of 1, 2, 4, 8 or 16 bytes. */
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here);
+/* The same for one that stands for another before it: true if nothing had to be logged. */
+bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here);
 /* Any number of bytes. */
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
@@ -142,6 +145,25 @@ static inline bool am_view_sleeps(void)
 	       __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED) == 0;
 }
 
+/* The same in two loads, if am_view_rest found it so. `head` is that of the ring + 1. */
+static inline bool am_view_is_idle(uint64_t head)
+{
+	if (am_unlikely(am_state() != AM_ON))
+		return true;
+	return head == am_view.idle_head &&
+	       __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED) == 0;
+}
+
+/* Behind an access that took the slow path. */
+static inline void am_view_rest(void)
+{
+	const bool is_idle = am_view_mode == AM_VIEW_REGIONS && am_view.depth == 0 &&
+			     (!am_after.has_sections ||
+			      am_tls.head - am_view.own_units == am_view.others);
+
+	am_view.idle_head = is_idle ? am_tls.head + 1 : 0;
+}
+
 static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writes)
 {
 	const struct am_cell *c = am_shadow_find(address);
@@ -167,19 +189,17 @@ static inline uint64_t am_view_place_key(uintptr_t address)
 }
 
 /*
- * The whole of a callback for one access in a region that does not cross a word, if it is known or
- * can be remembered in its cell: fast_head tells that this thread is where it was when last asked.
+ * The whole of a callback for one access that does not cross a word, if it is known or can be
+ * remembered in its cell. Only while fast_head tells that this thread is where it was when last asked.
  * The cell is not changed in one step: an access of another thread in the same few nanoseconds would
  * be a race, whose order the callbacks, which come before the accesses, cannot tell either.
  */
 static inline __attribute__((always_inline)) bool am_view_fast(uintptr_t address, uint64_t bytes,
 							       bool writes, uintptr_t pc)
 {
-	struct am_view *v = &am_view;
-
-	if (am_tls.head + 1 != v->fast_head)
-		return false;
+	const struct am_view *v = &am_view;
 	struct am_cell *c = am_shadow_find(address);
+
 	if (am_unlikely(!c))
 		return false;
 	const uint64_t stretch = v->stretch, w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);

@@ -28,29 +28,42 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 		am_view_access(kind, (uintptr_t)p, size, is_volatile ? VOLATILE : 0, here);
 }
 
-/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
+/* All that the fast paths do not take: `what` is the size, and the bits below. */
+enum { READS = 1 << 8, WRITES = 1 << 9, IS_VOLATILE = 1 << 10 };
+
+static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
+{
+	const struct am_here here = {pc, cfa};
+
+	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
+	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
+		one(AM_READ, p, what & 0xff, what & IS_VOLATILE, here);
+	if (what & WRITES)
+		one(AM_WRITE, p, what & 0xff, what & IS_VOLATILE, here);
+	am_view_rest();
+}
+
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
-		if (IN_WORD((uintptr_t)p, bytes) &&                                                \
+		const uintptr_t pc = (uintptr_t)__builtin_return_address(0);                       \
+		const uint64_t head = am_tls.head + 1;                                             \
+		if (head == am_view.fast_head && IN_WORD((uintptr_t)p, bytes) &&                   \
 		    am_likely(am_view_fast((uintptr_t)p,                                           \
-					   am_filter_bytes((uintptr_t)p & 7, bytes), writes,       \
-					   (uintptr_t)__builtin_return_address(0))))               \
+					   am_filter_bytes((uintptr_t)p & 7, bytes), writes, pc))) \
 			return;                                                                    \
-		if (am_likely(am_view_sleeps()))                                                   \
+		if (am_view_is_idle(head))                                                         \
 			return;                                                                    \
-		if (reads)                                                                         \
-			one(AM_READ, p, bytes, is_volatile, AM_HERE);                              \
-		if (writes)                                                                        \
-			one(AM_WRITE, p, bytes, is_volatile, AM_HERE);                             \
+		slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |                    \
+				  (is_volatile ? IS_VOLATILE : 0),                                 \
+		       pc, (uintptr_t)__builtin_dwarf_cfa());                                      \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \
 		(void)pc;                                                                          \
-		if (reads)                                                                         \
-			one(AM_READ, p, bytes, is_volatile, AM_HERE);                              \
-		if (writes)                                                                        \
-			one(AM_WRITE, p, bytes, is_volatile, AM_HERE);                             \
+		slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |                    \
+				  (is_volatile ? IS_VOLATILE : 0),                                 \
+		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());  \
 	}
 AM_TSAN_ACCESSES(ACCESS)
 

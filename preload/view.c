@@ -334,7 +334,7 @@ static void refresh(struct am_view *v)
  * The first access of a stretch, or after something else was logged: true if there is nothing to do
  * but what the fast path does, or nothing at all (filter.h, 3).
  */
-static bool is_simple(struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size,
+static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigned size,
 		      struct am_here here)
 {
 	const uint64_t bytes = am_filter_bytes(address & 7, size);
@@ -347,11 +347,12 @@ static bool is_simple(struct am_view *v, enum am_kind kind, uintptr_t address, u
 		return w == 0 || (am_filter_same_block(w, v->stretch) &&
 				  (w >> AM_MORE_SHIFT & bytes) == 0);
 	}
-	if (am_tls.head + 1 == v->fast_head)
-		return false; /* was tried */
-	am_late_mark_stretch(v, here);
-	refresh(v);
-	return am_view_fast(address, bytes, kind != AM_READ, here.pc);
+	if (am_tls.head + 1 != v->fast_head) {
+		am_late_mark_stretch(v, here);
+		refresh(v);
+	}
+	return am_tls.head + 1 == v->fast_head &&
+	       am_view_fast(address, bytes, writes, here.pc);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -363,6 +364,13 @@ bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct a
 	return is_ready(v) && wants_all(v, kind, address, size, false, here);
 }
 
+bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	return am_view_sleeps() || (is_ready(v) && is_simple(v, writes, address, size, here));
+}
+
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here)
 {
@@ -370,7 +378,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 
 	if (!is_ready(v))
 		return;
-	if (is_simple(v, kind, address, size, here))
+	if (is_simple(v, kind != AM_READ, address, size, here))
 		return;
 	if (wants_all(v, kind, address, size, true, here)) {
 		const uint64_t head = am_tls.head;
@@ -386,7 +394,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 /* Whole words that need no question, from `at` on. */
 static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintptr_t pc)
 {
-	while (at < end) {
+	while (at < end && am_tls.head + 1 == am_view.fast_head) {
 		const unsigned offset = at & 7;
 		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
 		if (!am_view_fast(at & ~(uintptr_t)7, am_filter_bytes(offset, (unsigned)n),

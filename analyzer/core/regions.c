@@ -38,6 +38,8 @@ struct am_regions {
 	struct am_regions_config config;
 	struct am_mem *mem;
 	struct am_map threads; /* id + 1 -> struct thread * */
+	struct thread *recent; /* the one asked for last: events come in runs of one thread */
+	uint32_t recent_id;
 	bool marked, sections, functions;
 };
 
@@ -97,17 +99,21 @@ struct am_regions *am_regions_new(const struct am_regions_config *config, struct
 
 static struct thread *thread_of(struct am_regions *r, uint32_t id)
 {
+	if (r->recent && r->recent_id == id)
+		return r->recent;
 	uint64_t *place = am_map_put(&r->threads, r->mem, (uint64_t)id + 1);
-
 	if (!place)
 		return NULL;
 	if (!*place)
 		*place = (uint64_t)(uintptr_t)am_mem_alloc(r->mem, sizeof(struct thread));
-	return (struct thread *)(uintptr_t)*place;
+	r->recent = (struct thread *)(uintptr_t)*place;
+	r->recent_id = id;
+	return r->recent;
 }
 
 static void thread_free(struct am_regions *r, struct thread *t)
 {
+	r->recent = NULL;
 	am_mem_free(r->mem, t->held, sizeof *t->held * t->cap_held);
 	am_mem_free(r->mem, t->call, sizeof *t->call * t->cap_calls);
 	am_mem_free(r->mem, t, sizeof *t);

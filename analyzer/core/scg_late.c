@@ -59,6 +59,15 @@ static bool reserve(struct am_checker *c, uint32_t slot)
 	return v->n_marks < v->cap_marks;
 }
 
+static bool is_reached_by_others(const struct am_checker *c, uint32_t slot)
+{
+	uint64_t others = 0;
+
+	for (uint32_t w = 0; w < c->words; w++)
+		others |= am_anc(c, slot)[w] & ~(w == slot >> 6 ? UINT64_C(1) << (slot & 63) : 0);
+	return others != 0;
+}
+
 void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	struct am_vertex *v = &c->vertex[slot];
@@ -66,10 +75,13 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 
 	if (ev->object != AM_THREAD_OBJECT(ev->thread) || v->blind || v->muted)
 		return; /* of one who comes behind it */
-	if (!am_matters(c, slot))
-		return;
-	if (v->n_marks && v->mark[v->n_marks - 1].moment < horizon_of(c, slot))
-		v->n_marks = 0; /* the usual case: nobody reaches what was before this region */
+	if (!is_reached_by_others(c, slot)) {
+		if (v->begin == AM_NEVER)
+			return;
+		/* The usual case: nobody knows what was before this region. */
+		if (v->n_marks && v->mark[v->n_marks - 1].moment < v->begin)
+			v->n_marks = 0;
+	}
 	if (v->n_marks == v->cap_marks && !reserve(c, slot))
 		return;
 	v->newest = AM_MOMENT(ev->index, slot);
