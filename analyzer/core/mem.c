@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MIN_BYTES = 16, LARGE = 64 * 1024, CHUNK = 256 * 1024, CLASSES = 26, PAGE = 4096 };
+enum { MIN_BYTES = 16, LARGE = 64 * 1024, CHUNK = 256 * 1024, CLASSES = 26, PAGE = 4096, LINE = 64 };
 
 struct block {
 	struct block *next;
@@ -117,7 +117,9 @@ void *am_mem_alloc(struct am_mem *mem, size_t bytes)
 		s->free[k] = b->next;
 		return memset(b, 0, size);
 	}
-	if ((size_t)(s->end - s->at) < size) {
+	if (size >= LINE) /* what may be an array of cache lines begins with one */
+		s->at = (char *)(((uintptr_t)s->at + LINE - 1) & ~(uintptr_t)(LINE - 1));
+	if (s->end < s->at + size) {
 		struct chunk *c = map(mem, CHUNK);
 		if (!c)
 			return NULL;

@@ -25,6 +25,7 @@ static void set_level(struct am_checker *c, bool data, bool locks)
 	c->kinds = BIT(AM_THREAD_BEGIN) | BIT(AM_THREAD_END) | BIT(AM_JOIN) | BIT(AM_BEGIN) | BIT(AM_END) |
 		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
 		   BIT(AM_INIT) | BIT(AM_DESTROY) | BIT(AM_MARK) | BIT(AM_LATE) | (locks ? LOCK_KINDS : 0);
+	c->fast_kinds = data ? BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) : 0;
 }
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
@@ -37,7 +38,8 @@ struct am_checker *am_checker_new(const struct am_checker_config *config, struct
 	c->mem = mem;
 	set_level(c, config->conflicts == AM_CONFLICTS_DATA || config->conflicts == AM_CONFLICTS_BOTH,
 		  config->conflicts != AM_CONFLICTS_DATA);
-	memset(c->recent, 0xff, sizeof c->recent);
+	for (uint32_t i = 0; i < AM_RECENT; i++)
+		am_recent_clear(c, i);
 	c->ended_limit = AM_SCG_ENDED;
 	if (!am_table_init(c)) {
 		am_mem_free(mem, c, sizeof *c);
@@ -115,13 +117,13 @@ static void on_lost(struct am_checker *c, uint32_t slot, const struct am_event *
 	c->stats.lost += ev->aux ? ev->aux : 1;
 	am_region_close(c, slot);
 	c->vertex[slot].depth = 0;
-	c->vertex[slot].muted = true;
+	am_vertex_mute(c, slot);
 	forget(c);
 }
 
 static void thread_end(struct am_checker *c, uint32_t thread)
 {
-	c->recent[thread & 255].id = c->recent[thread & 255].slot = UINT32_MAX;
+	am_recent_clear(c, thread % AM_RECENT);
 	am_vertex_end(c, thread);
 }
 
@@ -179,21 +181,32 @@ static void stranger(struct am_checker *c, const struct am_event *ev)
 	}
 }
 
-static void other(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+static void access_data(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+{
+	if ((c->data || wants_data(c)) && !c->vertex[slot].muted && !c->vertex[slot].blind)
+		am_access_data(c, slot, ev);
+}
+
+static inline void by_kind(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	switch (ev->kind) {
-	case AM_ACQUIRE:
-	case AM_RELEASE:
-	case AM_WAIT:
-	case AM_WAKE:
-		if (!(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)))
-			am_access_lock(c, slot, ev);
-		break;
 	case AM_BEGIN:
 		region_begin(c, slot, ev);
 		break;
 	case AM_END:
 		region_end(c, slot);
+		break;
+	case AM_READ:
+	case AM_WRITE:
+	case AM_UPDATE:
+		access_data(c, slot, ev);
+		break;
+	case AM_ACQUIRE:
+	case AM_RELEASE:
+	case AM_WAIT:
+	case AM_WAKE:
+		if (!(ev->kind == AM_RELEASE && (ev->flags & AM_FREED_LOCK)) && !c->vertex[slot].blind)
+			am_access_lock(c, slot, ev);
 		break;
 	case AM_MARK: /* a program that shows its accesses, though this one is not shown */
 		if (c->data || wants_data(c))
@@ -205,8 +218,8 @@ static void other(struct am_checker *c, uint32_t slot, const struct am_event *ev
 	}
 }
 
-/* A thread that is not among the recent ones, or an index past all use. */
-static __attribute__((noinline)) void slowly(struct am_checker *c, const struct am_event *ev)
+/* A thread that is not among the recent ones, or off the fast path, or an index past all use. */
+static __attribute__((noinline)) void find_thread(struct am_checker *c, const struct am_event *ev)
 {
 	const uint32_t slot = ev->index <= AM_INDEX_MAX ? am_vertex_get(c, ev) : UINT32_MAX;
 
@@ -214,29 +227,21 @@ static __attribute__((noinline)) void slowly(struct am_checker *c, const struct 
 		stranger(c, ev);
 		return;
 	}
-	c->recent[ev->thread & 255].id = ev->thread;
-	c->recent[ev->thread & 255].slot = slot;
-	c->stats.events--; /* counted again */
-	am_checker_event(c, ev);
+	if (!c->vertex[slot].muted && !c->vertex[slot].blind) {
+		c->recent[ev->thread % AM_RECENT].id = ev->thread;
+		c->recent[ev->thread % AM_RECENT].slot = slot;
+	}
+	by_kind(c, slot, ev);
 }
 
-/* Calls in tail position: nothing is saved on the way of an access. */
-void am_checker_event(struct am_checker *c, const struct am_event *ev)
+void am_event_slowly(struct am_checker *c, const struct am_event *ev)
 {
-	const uint32_t thread = ev->thread, slot = c->recent[thread & 255].slot;
+	const uint32_t at = ev->thread % AM_RECENT;
 
-	c->stats.events++;
 	if (!(c->kinds >> (ev->kind & 63) & 1))
 		return;
-	if (__builtin_expect(c->recent[thread & 255].id != thread || slot == UINT32_MAX || ev->index > AM_INDEX_MAX, 0)) {
-		slowly(c, ev);
-		return;
-	}
-	if (ev->kind - (unsigned)AM_READ > AM_UPDATE - AM_READ) {
-		other(c, slot, ev);
-		return;
-	}
-	if (__builtin_expect((!c->data && !wants_data(c)) || c->vertex[slot].muted, 0))
-		return;
-	am_access_data(c, slot, ev);
+	if (c->recent[at].id != ev->thread || ev->index > AM_INDEX_MAX)
+		find_thread(c, ev);
+	else
+		by_kind(c, c->recent[at].slot, ev);
 }

@@ -1,7 +1,7 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
- * (vertices and edges), scg_table.c (entities), scg_access.c (accesses), scg_late.c (those told late),
- * scg_ended.c (threads that ended) and scg_cycle.c (telling a cycle). Everybody else
+ * (vertices and edges), scg_table.c (entities), scg_readers.c (their further readers), scg_access.c
+ * (accesses), scg_late.c (those told late), scg_ended.c (threads that ended) and scg_cycle.c (telling a cycle). Everybody else
  * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
  *
@@ -19,6 +19,7 @@
  *   R2  a region that is open in thread T has first(T, T) = the moment of its begin.
  *   R3  closure: if a reaches the open region of X, first(a, Y) <= first(X, Y) wherever defined.
  *   R4  what no open region reaches is never reached again: such accesses may be dropped.
+ *   R5  horizon[X] <= first(a, X) of every open region a: an access before it is stale, as by R4.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef ATOMMON_CORE_SCG_H
@@ -29,6 +30,7 @@
 #include "atommon/mem.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /*
  * A moment: (index in the merged order + 1) << 16, the slot of its thread in the low bits. Moments
@@ -87,22 +89,34 @@ struct am_mark {
 	uint32_t number, transaction, place;
 };
 
-/* A live thread, or one that ended and is still reached by an open region. */
-struct am_vertex {
-	uint64_t begin;	 /* moment at which the open region began; AM_NEVER outside regions */
-	uint64_t newest; /* moment of its newest access */
+/*
+ * What an access needs to know of a thread: half a cache line per slot, so that hundreds of threads
+ * fit beside everything else. horizon is a lower bound (R5) and AM_NEVER iff nothing reaches the
+ * thread; is_low says that an exact one may be higher.
+ */
+struct am_front {
+	uint64_t horizon;
+	uint64_t begin; /* moment at which the open region began; AM_NEVER outside regions */
 	uint32_t transaction; /* number of the open region; 0 outside */
 	uint32_t place;	      /* its place << AM_CONTEXT_PLACE; 0 outside */
-	bool muted;	      /* events were lost: its data accesses are not trusted */
-	bool blind;	      /* something was missed at the memory ceiling: nothing is known of its regions */
-	bool used, ended, ghost;
-	struct am_reach *reach; /* reach[0] is the vertex itself, while its region is open */
-	uint16_t *reach_at;	/* reach_at[x]: which reach is that of x; valid if anc[x] says so */
-	uint32_t n_reach, cap_reach, cap_reach_at;
-	uint32_t id, depth;
+	uint32_t n_anc;	      /* bits set in anc */
+	bool is_low;
+};
+
+/* A live thread, or one that ended and is still reached by an open region. */
+struct am_vertex {
+	uint32_t depth;	 /* of nested regions */
+	uint32_t n_reach; /* 0: no open region; else 1 (itself, not stored) and what it reaches */
 	struct am_region_place region; /* the newest, and its number */
 	uint32_t region_place;
+	bool muted; /* events were lost: its data accesses are not trusted */
+	bool blind; /* something was missed at the memory ceiling: nothing is known of its regions */
+	bool used, ended, ghost;
 	uint64_t begin_index;
+	struct am_reach *reach; /* from 1 on */
+	uint16_t *reach_at;	/* reach_at[x]: which reach is that of x; valid if anc[x] says so */
+	uint32_t cap_reach, cap_reach_at;
+	uint32_t id;
 	uint32_t inner[8];
 	struct am_mark *mark; /* by moment */
 	uint32_t n_marks, cap_marks;
@@ -111,17 +125,36 @@ struct am_vertex {
 /* The bytes `mask` of one 8-byte word, with a common history. One cache line. */
 struct am_entity {
 	uint64_t key; /* word + 1, 0: empty */
-	struct am_stamp write, read;
-	uint32_t more; /* reads by further threads: index into readers, 0 none */
-	uint32_t mask : 8, kept_at : 24; /* kept_at: scratch of purges */
+	struct am_stamp write, read; /* AM_TWO_READS: `write` is a read, by another thread than `read` */
+	uint32_t more; /* reads by further threads, 0 none: see scg_readers.c */
+	uint32_t cell; /* mask in the low bits; flags; the next line of this home, 0 none */
+};
+enum {
+	AM_TWO_READS = 1 << 8,
+	AM_HAS_MORE = 1 << 9, /* more is not 0 */
+	AM_NEXT_SHIFT = 10,
+	AM_LINES_MAX = 1 << (32 - AM_NEXT_SHIFT),
 };
 
-/* Reads of one entity by many threads: open addressing by slot. */
+static inline uint8_t am_mask_of(const struct am_entity *e)
+{
+	return (uint8_t)e->cell;
+}
+
+/* Two more readers, in a line of their own; or many: open addressing by slot. */
+struct am_shelf {
+	struct am_stamp at[2];
+	uint32_t next_free;
+	uint32_t unused[3];
+};
+
 struct am_readers {
 	struct am_stamp *at;
 	uint32_t cap, n;
 	uint32_t next_free;
 };
+
+enum { AM_RECENT = 256 };
 
 /* The event at hand. */
 struct am_now {
@@ -140,33 +173,40 @@ struct am_checker {
 	struct am_checker_stats stats;
 	bool data, locks;
 	uint64_t kinds; /* of events that matter at this level: a bit each */
-	bool starved; /* there was no memory for some thread */
+	uint64_t fast_kinds; /* of these, accesses by the fast path */
+	uint64_t newest;     /* moment of the newest access */
+	bool starved;	     /* there was no memory for some thread */
 
 	/* vertices */
+	struct am_front *front;
 	struct am_vertex *vertex;
 	uint64_t *anc;	    /* anc + slot * stride: open regions that reach the thread's present */
-	uint64_t *horizon;  /* scratch of purges */
 	uint32_t cap, stride; /* slots, words per row */
 	uint32_t high, words; /* slots in use lie below high; words that hold them */
 	uint32_t n_open, n_ended, ended_limit;
 	uint32_t next_transaction;
 	struct am_map slot_of; /* thread id + 1 -> slot + 1 */
 	struct {
-		uint32_t id, slot;
-	} recent[256];
+		uint32_t id, slot; /* of thread id, at id % AM_RECENT */
+	} recent[AM_RECENT];
 
-	/* entities */
+	/* entities: 2^log homes, and behind them lines for what does not fit into its home */
 	struct am_entity *table;
-	struct am_entity *scratch; /* of purges */
-	uint32_t log, shift, n_entities, limit;
+	uint32_t log, shift, over; /* over: lines behind the homes */
+	uint32_t n_entities, n_free, free_line;
+	bool has_halves;     /* some cell begins in the upper half of its word */
+	uint32_t chained, chained_limit; /* accesses to cells that are not at home; when they are too many */
+	uint32_t version;    /* of the table, its hash, and has_halves */
+	uint64_t multiplier; /* of the hash */
+	struct am_shelf *shelf;
+	uint32_t cap_shelves, free_shelf;
 	struct am_readers *readers;
-	uint32_t n_readers, cap_readers, free_readers;
+	uint32_t cap_readers, free_readers;
 	uint64_t *context; /* by number - 1 */
 	uint32_t n_contexts, cap_contexts;
 	struct am_map context_number;
 	struct {
-		uint64_t context;
-		uint32_t number;
+		uint32_t site, place, what, number;
 	} recent_context[1024];
 	struct am_region_place *place; /* by number - 1 */
 	uint32_t n_places, cap_places;
@@ -192,24 +232,47 @@ static inline bool am_has(const uint64_t *set, uint32_t slot)
 /* Does any open region reach the thread's present? If not, its accesses need not be remembered. */
 static inline bool am_matters(const struct am_checker *c, uint32_t slot)
 {
-	const uint64_t *anc = am_anc(c, slot);
-	uint64_t any = 0;
-
-	for (uint32_t w = 0; w < c->words; w++)
-		any |= anc[w];
-	return any;
+	return c->front[slot].n_anc != 0;
 }
 
-/* first(a, x) and its edge; only if a is in anc[x]. */
-static inline struct am_reach *am_reach_of(const struct am_checker *c, uint32_t a, uint32_t x)
+/* first(a, x); only if a is in anc[x]. */
+static inline uint64_t am_first(const struct am_checker *c, uint32_t a, uint32_t x)
 {
-	struct am_vertex *v = &c->vertex[a];
-	return a == x ? v->reach : &v->reach[v->reach_at[x]];
+	const struct am_vertex *v = &c->vertex[a];
+	return a == x ? c->front[a].begin : v->reach[v->reach_at[x]].first;
+}
+
+/* No (false), or perhaps: may an open region reach this access? For moment 0: no. */
+static inline bool am_is_live(const struct am_checker *c, uint64_t moment)
+{
+	return moment >= c->front[AM_SLOT_OF(moment)].horizon;
+}
+
+/*
+ * Does every open region that reaches this access of another thread also reach the thread of `slot`,
+ * and is its own open region not among them? Then an edge between them tells nothing new and closes
+ * nothing, and a newer read may stand for an older one: nobody learns less from the newer one, now or
+ * later (a region that comes to reach the older access does so through one that reaches both). False
+ * may also mean: perhaps (am_stamp_dominated is exact).
+ */
+static inline bool am_is_covered(const struct am_checker *c, uint64_t moment, uint32_t slot)
+{
+	const uint32_t u = AM_SLOT_OF(moment);
+	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
+	const bool is_old = moment < c->front[u].begin; /* before the open region of its thread */
+	uint64_t rest = am_has(anc_u, slot);
+
+	for (uint32_t w = 0; w < c->words; w++)
+		rest |= anc_u[w] & ~anc_t[w] & ~(w == u >> 6 ? (uint64_t)is_old << (u & 63) : 0);
+	return !rest;
 }
 
 /* Slot of the event's thread; made if unknown. UINT32_MAX at the memory ceiling. */
 uint32_t am_vertex_get(struct am_checker *c, const struct am_event *event);
 void am_vertex_end(struct am_checker *c, uint32_t thread);
+/* From now on its regions are not known, or its data accesses not trusted: off the fast path. */
+void am_vertex_blind(struct am_checker *c, uint32_t slot);
+void am_vertex_mute(struct am_checker *c, uint32_t slot);
 void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_region_close(struct am_checker *c, uint32_t slot);
 /* Every open region loses what it reaches, save itself. */
@@ -217,11 +280,21 @@ void am_reach_forget(struct am_checker *c);
 /* The access at hand comes after `stamp` (of another thread, on the bytes `mask` of `key`). */
 void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
 		 uint8_t mask);
-/* Is whatever must come before this access also before the present of `slot`? (see R3) */
+/* As am_is_covered, exactly. */
 bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp, uint32_t slot);
-/* horizon[x]: earlier accesses of x are reached by no open region. */
-void am_horizon(struct am_checker *c);
+/* Make the horizon of this slot exact. */
+void am_horizon(struct am_checker *c, uint32_t slot);
 void am_reach_free(struct am_checker *c);
+
+/* As !am_is_live, exactly. */
+static inline bool am_is_stale(struct am_checker *c, uint64_t moment)
+{
+	const uint32_t slot = AM_SLOT_OF(moment);
+
+	if (moment && c->front[slot].is_low && am_is_live(c, moment))
+		am_horizon(c, slot);
+	return !am_is_live(c, moment);
+}
 
 /* ---- scg_ended.c ---- */
 
@@ -229,7 +302,7 @@ void am_reach_free(struct am_checker *c);
 void am_ended_merge(struct am_checker *c);
 
 /* Shared with scg_reach.c. */
-struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x);
+struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x, uint64_t first);
 void am_slot_release(struct am_checker *c, uint32_t slot);
 
 /* ---- scg_table.c ---- */
@@ -239,38 +312,73 @@ void am_table_free(struct am_checker *c);
 void am_table_clear(struct am_checker *c);
 /* Make room for the new cells of one word. Moves entities. */
 void am_table_reserve(struct am_checker *c);
-/* The hole where a new cell of this word belongs. */
-uint32_t am_table_hole(const struct am_checker *c, uint64_t key);
+/* A new cell, with no history. Room was made; stale cells may be overwritten if `takes_over`. */
+struct am_entity *am_table_insert(struct am_checker *c, uint64_t key, uint8_t mask, bool takes_over);
 /* A cell of this word with one of these bytes, or NULL. */
 struct am_entity *am_table_find(const struct am_checker *c, uint64_t key, uint8_t mask);
-/* Others may move into its place. */
+/* The cell of exactly these bytes, or NULL. Drops stale ones on the way. */
+struct am_entity *am_table_seek(struct am_checker *c, uint64_t key, uint8_t mask);
+/* Another one may move into its place. */
 void am_table_remove(struct am_checker *c, struct am_entity *e);
-/* Cut a cell in two so that it lies inside or outside of these bytes. */
-void am_table_cut(struct am_checker *c, struct am_entity *e, uint8_t mask);
-struct am_stamp *am_readers_place(const struct am_readers *r, uint32_t slot);
+/* Cut a cell in two so that it lies inside or outside of these bytes; the part inside, if any. */
+struct am_entity *am_table_cut(struct am_checker *c, struct am_entity *e, uint8_t mask);
+/* Other homes for all: too many accesses were to cells that are not at home. */
+void am_table_shuffle(struct am_checker *c);
+/* No open region reaches any of its accesses. */
+bool am_table_is_stale(struct am_checker *c, const struct am_entity *e);
+
+enum { AM_CELLS_MAX = 8 /* of one word */, AM_OTHER_HALF = 4 };
+
+static inline uint32_t am_table_lines(const struct am_checker *c)
+{
+	return (1u << c->log) + c->over;
+}
+
+/*
+ * Home of a cell. Four neighbouring words lie side by side: arrays are walked in order. A cell that
+ * begins in the upper half of its word has another home, so that two integers do not meet.
+ */
+static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key, uint8_t mask)
+{
+	const uint64_t hash = (key >> 2) * c->multiplier;
+	return (uint32_t)(hash >> c->shift) ^ (uint32_t)(key & 3) ^ ((mask & 0x0f) ? 0 : AM_OTHER_HALF);
+}
+
+/* There will be a cell of these bytes. */
+static inline void am_table_note(struct am_checker *c, uint8_t mask)
+{
+	if (!(mask & 0x0f) && !c->has_halves) {
+		c->has_halves = true;
+		c->version++;
+	}
+}
+
+/* ---- scg_readers.c ---- */
+
+/* Readers beyond the first, one after the other: *i from 0 on; NULL when there are no more. */
+struct am_stamp *am_readers_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i);
+/* Did this thread read since `begin`, as a further reader? */
+bool am_readers_has(const struct am_checker *c, const struct am_entity *e, uint32_t slot, uint64_t begin);
 void am_readers_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp);
 void am_readers_drop(struct am_checker *c, struct am_entity *e);
+/* Drop them if they are few and stale. */
+void am_readers_trim(struct am_checker *c, struct am_entity *e);
+/* `to` gets readers of its own, as `from`. False at the memory ceiling: it has none. */
+bool am_readers_copy(struct am_checker *c, struct am_entity *to, const struct am_entity *from);
+/* Slots of stamps were changed: put them where they are found. */
+void am_readers_rehash(struct am_checker *c, struct am_entity *e);
+void am_readers_free(struct am_checker *c);
 
-enum { AM_CELLS_MAX = 8 }; /* of one word */
+/* ---- scg.c ---- */
 
-/* Four neighbouring words lie side by side: arrays are walked in order. */
-static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key)
+/* No thread is at this place: an id that has another. */
+static inline void am_recent_clear(struct am_checker *c, uint32_t at)
 {
-	const uint64_t hash = (key >> 2) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(hash >> c->shift) ^ (uint32_t)(key & 3);
+	c->recent[at].id = at ^ 1;
 }
 
-static inline struct am_entity *am_table_insert(struct am_checker *c, uint32_t hole, uint64_t key, uint8_t mask)
-{
-	struct am_entity *e = &c->table[hole];
-
-	e->key = key;
-	e->write.moment = e->read.moment = 0;
-	e->more = 0;
-	e->mask = mask;
-	c->n_entities++;
-	return e;
-}
+/* Any event, by its kind, if that matters at this level. */
+void am_event_slowly(struct am_checker *c, const struct am_event *event);
 
 /* ---- scg_access.c ---- */
 
@@ -296,31 +404,36 @@ void am_context_free(struct am_checker *c);
  * such cycle of this event. */
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from);
 
-/* Tag of an access that this thread does now; 0 at the memory ceiling. */
-static inline uint64_t am_tag(struct am_checker *c, const struct am_vertex *v, const struct am_event *e)
+/* kind, mode, order and flags of an event at once. */
+static inline uint32_t am_what(const struct am_event *e)
 {
-	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | v->place |
-				 (uint32_t)(e->flags & 0x7f) << AM_CONTEXT_FLAGS |
-				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
-	const uint32_t h = (uint32_t)((context * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
+	uint32_t what;
+
+	_Static_assert(offsetof(struct am_event, kind) % 4 == 0 && offsetof(struct am_event, flags) % 4 == 3, "a word");
+	memcpy(&what, &e->kind, sizeof what);
+	return what;
+}
+
+uint32_t am_context_learn(struct am_checker *c, const struct am_front *v, const struct am_event *e, uint32_t at);
+
+/* Tag of an access that this thread does now; context 0 at the memory ceiling. */
+static inline uint64_t am_tag(struct am_checker *c, const struct am_front *v, const struct am_event *e)
+{
+	const uint32_t h = e->site % 1024, what = am_what(e);
 	uint64_t number = c->recent_context[h].number;
 
-	if (__builtin_expect(c->recent_context[h].context != context, 0)) {
-		number = am_context_number(c, context);
-		if (!number)
-			return 0;
-		c->recent_context[h].context = context;
-		c->recent_context[h].number = (uint32_t)number;
-	}
+	if (__builtin_expect((c->recent_context[h].site ^ e->site) | (c->recent_context[h].place ^ v->place) |
+				     (c->recent_context[h].what ^ what), 0))
+		number = am_context_learn(c, v, e, h);
 	return number << 32 | v->transaction;
 }
 
 /* Find out now->tag; false at the memory ceiling. */
 static inline bool am_now_tag(struct am_checker *c, struct am_now *now)
 {
-	if (!now->tag)
-		now->tag = am_tag(c, &c->vertex[now->slot], now->event);
-	return now->tag;
+	if (!AM_CONTEXT_OF(now->tag))
+		now->tag = am_tag(c, &c->front[now->slot], now->event);
+	return AM_CONTEXT_OF(now->tag);
 }
 
 static inline struct am_end am_now_end(const struct am_now *now)

@@ -20,25 +20,10 @@ static inline void put_stamp(struct am_stamp *stamp, uint64_t moment, uint64_t v
 	stamp->tag = tag;
 }
 
-static inline bool is_foreign(uint64_t moment, uint32_t slot)
+/* Of another thread, and reached by an open region? What none reaches does not count (R4). */
+static inline bool is_foreign(struct am_checker *c, uint64_t moment, uint32_t slot)
 {
-	return moment && AM_SLOT_OF(moment) != slot;
-}
-
-/* Of another thread, and perhaps reached by an open region? What none reaches does not count (R4). */
-static inline bool is_other(const struct am_checker *c, uint64_t moment, uint32_t slot)
-{
-	const uint32_t u = AM_SLOT_OF(moment);
-
-	if (!moment || u == slot)
-		return false;
-	if (moment >= c->vertex[u].begin)
-		return true;
-	const uint64_t *anc = am_anc(c, u);
-	uint64_t any = 0;
-	for (uint32_t w = 0; w < c->words; w++)
-		any |= anc[w] & ~(w == u >> 6 ? UINT64_C(1) << (u & 63) : 0);
-	return any;
+	return AM_SLOT_OF(moment) != slot && !am_is_stale(c, moment);
 }
 
 /* In the open region that began at `begin`? */
@@ -51,39 +36,47 @@ static inline bool is_mine(uint64_t moment, uint64_t begin, uint32_t slot)
 
 static void edges_of(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
 {
-	const uint8_t common = e->mask & mask;
+	const uint8_t common = am_mask_of(e) & mask;
+	const struct am_stamp *s;
 
-	if (is_foreign(e->write.moment, now->slot))
+	if ((now->writes || !(e->cell & AM_TWO_READS)) && is_foreign(c, e->write.moment, now->slot))
 		am_edge_add(c, now, &e->write, e->key, common);
 	if (!now->writes)
 		return;
-	if (is_foreign(e->read.moment, now->slot))
+	if (is_foreign(c, e->read.moment, now->slot))
 		am_edge_add(c, now, &e->read, e->key, common);
-	if (!e->more)
-		return;
-	const struct am_readers *r = &c->readers[e->more];
-	for (uint32_t i = 0; i < r->cap; i++)
-		if (is_foreign(r->at[i].moment, now->slot))
-			am_edge_add(c, now, &r->at[i], e->key, common);
+	for (uint32_t i = 0; (s = am_readers_next(c, e, &i));)
+		if (is_foreign(c, s->moment, now->slot))
+			am_edge_add(c, now, s, e->key, common);
 }
 
 /* ---- what an entity remembers -------------------------------------------------------------- */
 
+/* May a new read of this thread take the place of this one? */
+static bool gives_way(struct am_checker *c, const struct am_stamp *read, uint32_t slot)
+{
+	return !is_foreign(c, read->moment, slot) || am_stamp_dominated(c, read, slot);
+}
+
 static void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
-	if (e->more && is_mine(am_readers_place(&c->readers[e->more], now->slot)->moment, now->begin, now->slot))
-		return;
-	if (!am_matters(c, now->slot))
+	if (am_readers_has(c, e, now->slot, now->begin) || !am_matters(c, now->slot))
 		return;
 	if (!am_now_tag(c, now)) {
 		c->stats.forgotten++;
 		return;
 	}
 	const struct am_stamp stamp = {now->moment, now->event->value, now->tag};
-	if (!is_foreign(e->read.moment, now->slot) || am_stamp_dominated(c, &e->read, now->slot))
+	if (gives_way(c, &e->read, now->slot)) {
 		e->read = stamp;
-	else
+		am_readers_trim(c, e);
+	} else if (e->cell & AM_TWO_READS ? gives_way(c, &e->write, now->slot) : am_is_stale(c, e->write.moment)) {
+		e->write = stamp;
+		e->cell |= AM_TWO_READS;
+		am_readers_trim(c, e);
+	} else {
 		am_readers_add(c, e, &stamp);
+	}
 }
 
 static void note_write(struct am_checker *c, struct am_now *now, struct am_entity *e)
@@ -91,6 +84,7 @@ static void note_write(struct am_checker *c, struct am_now *now, struct am_entit
 	if (e->more)
 		am_readers_drop(c, e);
 	e->read.moment = 0;
+	e->cell &= ~(uint32_t)AM_TWO_READS;
 	if (!am_matters(c, now->slot)) {
 		am_table_remove(c, e);
 	} else if (!am_now_tag(c, now)) {
@@ -104,7 +98,7 @@ static void note_write(struct am_checker *c, struct am_now *now, struct am_entit
 /* An access to a cell of exactly these bytes that others touched. */
 static void meet(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
-	edges_of(c, now, e, (uint8_t)e->mask);
+	edges_of(c, now, e, am_mask_of(e));
 	if (now->writes)
 		note_write(c, now, e);
 	else if (!is_mine(e->read.moment, now->begin, now->slot) && !is_mine(e->write.moment, now->begin, now->slot))
@@ -118,18 +112,18 @@ static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key
 	uint8_t rest = mask;
 
 	am_table_reserve(c);
-	if (now->writes) {
-		while ((e = am_table_find(c, key, mask))) {
-			if (e->mask & ~mask)
-				am_table_cut(c, e, mask);
+	while (rest && (e = am_table_find(c, key, rest))) {
+		if (am_table_is_stale(c, e)) {
+			am_table_remove(c, e);
+			continue;
+		}
+		if (am_mask_of(e) & ~mask)
+			e = am_table_cut(c, e, mask);
+		if (now->writes) {
 			edges_of(c, now, e, mask);
 			am_table_remove(c, e);
-		}
-	} else {
-		while (rest && (e = am_table_find(c, key, rest))) {
-			if (e->mask & ~mask)
-				am_table_cut(c, e, mask);
-			rest &= (uint8_t)~e->mask;
+		} else {
+			rest &= (uint8_t)~am_mask_of(e);
 			meet(c, now, e);
 		}
 	}
@@ -139,7 +133,7 @@ static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key
 		c->stats.forgotten++;
 		return;
 	}
-	e = am_table_insert(c, am_table_hole(c, key), key, rest);
+	e = am_table_insert(c, key, rest, true);
 	put_stamp(now->writes ? &e->write : &e->read, now->moment, now->event->value, now->tag);
 }
 
@@ -157,7 +151,7 @@ static struct am_now now_of(const struct am_checker *c, const struct request *q)
 	return (struct am_now){
 		.event = q->event,
 		.moment = AM_MOMENT(q->event->index, q->slot),
-		.begin = c->vertex[q->slot].begin,
+		.begin = c->front[q->slot].begin,
 		.object = q->object,
 		.size = q->size,
 		.slot = q->slot,
@@ -165,86 +159,116 @@ static struct am_now now_of(const struct am_checker *c, const struct request *q)
 	};
 }
 
-static __attribute__((noinline)) void meet_slowly(struct am_checker *c, const struct request *q, struct am_entity *e)
-{
-	struct am_now now = now_of(c, q);
-
-	meet(c, &now, e);
-}
-
-static __attribute__((noinline)) void mismatch(struct am_checker *c, const struct request *q, uint64_t key, uint8_t mask)
+/* All that the fast path leaves: others were here, or the cell is not at home, or is none. */
+static __attribute__((noinline)) void meet_slowly(struct am_checker *c, const struct request *q, uint64_t key,
+						  uint8_t mask)
 {
 	const bool mattered = am_matters(c, q->slot);
 	struct am_now now = now_of(c, q);
+	struct am_entity *e = am_table_seek(c, key, mask);
 
-	mismatch_once(c, &now, key, mask);
-	if (!mattered && am_matters(c, q->slot)) /* the first cells were not remembered */
+	if (e) {
+		meet(c, &now, e);
+	} else {
 		mismatch_once(c, &now, key, mask);
+		if (!mattered && am_matters(c, q->slot)) /* the first cells were not remembered */
+			mismatch_once(c, &now, key, mask);
+	}
+	if (unlikely(c->chained > c->chained_limit))
+		am_table_shuffle(c);
 }
 
-static inline void miss(struct am_checker *c, const struct request *q, uint32_t hole, uint64_t key, uint8_t mask)
+/* As a mask. The compiler shall not make a branch of what it is made of. */
+static inline uint64_t mask_if(bool b)
 {
-	const struct am_vertex *v = &c->vertex[q->slot];
+	uint64_t m = -(uint64_t)b;
 
-	if (v->begin == AM_NEVER && !am_matters(c, q->slot))
-		return;
-	const uint64_t tag = am_tag(c, v, q->event);
-	if (unlikely(!tag)) {
-		c->stats.forgotten++;
-		return;
-	}
-	if (unlikely(c->n_entities + AM_CELLS_MAX > c->limit)) {
-		am_table_reserve(c);
-		hole = am_table_hole(c, key);
-	}
-	struct am_entity *e = am_table_insert(c, hole, key, mask);
-	put_stamp(q->writes ? &e->write : &e->read, AM_MOMENT(q->event->index, q->slot), q->event->value, tag);
+	__asm__("" : "+r"(m));
+	return m;
 }
 
-/* The kind of access is hard to predict: one way for reads and writes, selected by arithmetic. */
-static __attribute__((always_inline)) inline void hit(struct am_checker *c, const struct request *q,
-						       struct am_entity *e)
-{
-	const struct am_vertex *v = &c->vertex[q->slot];
-	const uint64_t begin = v->begin, write = e->write.moment, read = e->read.moment;
-	const bool wrote = is_mine(write, begin, q->slot), did_read = is_mine(read, begin, q->slot);
-	const bool reads = !q->writes, untouched = (read | e->more) == 0;
-	const bool again = (wrote & (reads | untouched)) | (reads & did_read);
+enum place { NOWHERE, AT_READ, AT_WRITE };
 
-	if (again)
-		return;
-	if (likely(begin != AM_NEVER && !e->more && !is_other(c, write, q->slot) && !is_other(c, read, q->slot))) {
-		const uint64_t tag = am_tag(c, v, q->event), moment = AM_MOMENT(q->event->index, q->slot);
-		if (likely(tag)) {
-			put_stamp(q->writes ? &e->write : &e->read, moment, q->event->value, tag);
-			e->read.moment = q->writes ? 0 : moment;
-			return;
-		}
-	}
-	meet_slowly(c, q, e);
+/*
+ * Others were here. May the access go the usual way all the same, and where is its place? It may if
+ * nobody can learn from theirs what is not to be learned from the one at hand.
+ */
+static __attribute__((noinline)) enum place place_among(const struct am_checker *c, const struct am_entity *e,
+							uint32_t slot, bool is_write)
+{
+	const uint64_t a = e->write.moment, b = e->read.moment;
+	const bool is_a_covered = AM_SLOT_OF(a) == slot || !am_is_live(c, a) || am_is_covered(c, a, slot);
+	const bool is_b_covered = AM_SLOT_OF(b) == slot || !am_is_live(c, b) || am_is_covered(c, b, slot);
+	const bool two_reads = e->cell & AM_TWO_READS;
+
+	if (is_write)
+		return is_a_covered && is_b_covered ? AT_WRITE : NOWHERE;
+	if (is_b_covered && (is_a_covered || two_reads))
+		return AT_READ;
+	return is_a_covered && two_reads ? AT_WRITE : NOWHERE;
 }
 
-static __attribute__((always_inline)) inline void touch(struct am_checker *c, const struct request *q, uint64_t key,
-							 uint8_t mask)
+/*
+ * The usual case: at home lies the cell of exactly these bytes, or nothing that matters; and nobody
+ * else's access there is of interest. False: it is not so, and nothing was done.
+ *
+ * Which thread comes next and what it does is hard to predict, so there is one way for first and
+ * repeated reads and writes, of known and new cells, selected by arithmetic. A newer access of a
+ * thread may always take the place of its older one of the same kind; what is stale is left where it
+ * is. A second reader takes the place of the write if that is stale.
+ */
+static __attribute__((always_inline)) inline bool touch(struct am_checker *c, const struct am_event *ev, uint32_t slot,
+							 bool is_write, uint64_t key, uint8_t mask, struct am_entity *e,
+							 bool has_halves)
 {
-	const uint32_t wrap = (1u << c->log) - 1;
+	const struct am_front *const front = c->front;
+	const uint64_t a = e->write.moment, b = e->read.moment;
+	const uint32_t cell = e->cell, slot_a = AM_SLOT_OF(a), slot_b = AM_SLOT_OF(b);
+	const bool two_reads = cell >> 8 & 1;
+	const bool is_a_stale = a < front[slot_a].horizon, is_b_stale = b < front[slot_b].horizon;
+	const bool is_a_out = is_a_stale | (slot_a == slot) | (two_reads & !is_write);
+	const bool is_b_out = is_b_stale | (slot_b == slot);
+	const bool is_same = (e->key == key) & ((cell & (0xff | AM_HAS_MORE)) == mask);
+	/* Free for a new cell: nothing is chained here, nothing of the word where its other half is. */
+	bool is_free = is_a_stale & is_b_stale & (cell < AM_HAS_MORE);
+	bool at_write = is_write | !is_b_out;
 
-	for (uint32_t i = am_table_home(c, key);; i = (i + 1) & wrap) {
-		struct am_entity *e = &c->table[i];
-		if (likely(e->key == key)) {
-			if (likely(e->mask == mask)) {
-				hit(c, q, e);
-				return;
-			}
-			if (e->mask & mask) {
-				mismatch(c, q, key, mask);
-				return;
-			}
-		} else if (!e->key) {
-			miss(c, q, i, key, mask);
-			return;
-		}
+	if (has_halves) {
+		const struct am_entity *other = &c->table[(e - c->table) ^ (mask > 0x0f ? AM_OTHER_HALF : 0)];
+		is_free &= (other->key != key) & (other->cell >> AM_NEXT_SHIFT == 0);
 	}
+	if (unlikely(!mask_if((is_same & is_a_out & (is_b_out | (is_a_stale & !is_write))) | is_free))) {
+		const enum place place = is_same ? place_among(c, e, slot, is_write) : NOWHERE;
+		if (place == NOWHERE)
+			return false;
+		at_write = place == AT_WRITE;
+	}
+	const struct am_front *const t = &front[slot];
+	if (unlikely(t->n_anc == 0)) /* nobody will ask */
+		return true;
+	const uint64_t tag = am_tag(c, t, ev);
+	if (unlikely(!AM_CONTEXT_OF(tag)))
+		return false;
+	struct am_stamp *const stamp = &e->read - at_write;
+	c->n_entities += e->key == 0;
+	e->key = key;
+	e->cell = (cell & ~0x1ffu) | mask | (uint32_t)((!is_write) & (at_write | (is_same & two_reads))) << 8;
+	stamp->moment = AM_MOMENT(ev->index, slot);
+	stamp->value = ev->value;
+	stamp->tag = tag;
+	return true;
+}
+_Static_assert(AM_TWO_READS == 1 << 8 && AM_HAS_MORE == 1 << 9, "as used above");
+_Static_assert(offsetof(struct am_entity, read) == offsetof(struct am_entity, write) + sizeof(struct am_stamp),
+	       "neighbours");
+
+static void touch_or_meet(struct am_checker *c, const struct request *q, uint64_t key, uint8_t mask)
+{
+	struct am_entity *e = &c->table[am_table_home(c, key, mask)];
+
+	am_table_note(c, mask);
+	if (!touch(c, q->event, q->slot, q->writes, key, mask, e, true))
+		meet_slowly(c, q, key, mask);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -258,7 +282,8 @@ static void touch_words(struct am_checker *c, const struct request *q)
 		return;
 	for (uint64_t word = q->object >> 3; word <= last >> 3; word++) {
 		const unsigned from = word == q->object >> 3 ? q->object & 7 : 0, to = word == last >> 3 ? last & 7 : 7;
-		touch(c, q, word + 1, (uint8_t)(0xff << from & 0xff >> (7 - to)));
+		const uint8_t mask = (uint8_t)(0xff << from & 0xff >> (7 - to));
+		touch_or_meet(c, q, word + 1, mask);
 	}
 }
 
@@ -287,40 +312,56 @@ static inline void report(struct am_checker *c)
 		tell(c);
 }
 
-/* Counts the access; is there anything to do? Without an open region no order matters. */
-static inline bool begin_access(struct am_checker *c, uint32_t slot, uint64_t index)
+static inline void count_access(struct am_checker *c, uint32_t slot, uint64_t index)
 {
-	struct am_vertex *v = &c->vertex[slot];
-
 	c->stats.accesses++;
-	c->stats.unary += v->begin == AM_NEVER;
-	v->newest = AM_MOMENT(index, slot);
-	return c->n_open && !v->blind;
+	c->stats.unary += c->front[slot].begin == AM_NEVER;
+	c->newest = AM_MOMENT(index, slot);
 }
 
-void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+static __attribute__((noinline)) void access_slowly(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	if (!begin_access(c, slot, ev->index))
-		return;
 	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ};
 	const uint64_t low = ev->object & 7;
-	if (likely(low + ev->size <= 8 && ev->size))
-		touch(c, &q, (ev->object >> 3) + 1, (uint8_t)(((1u << ev->size) - 1) << low));
+
+	if (low + ev->size <= 8 && ev->size)
+		meet_slowly(c, &q, (ev->object >> 3) + 1, (uint8_t)(((1u << ev->size) - 1) << low));
 	else
 		span(c, &q);
 	report(c);
 }
 
-/* At lock level both ends of a section are accesses of the lock; a wait ends one, a wake begins one. */
+void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+{
+	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ};
+	const uint64_t low = ev->object & 7;
+
+	count_access(c, slot, ev->index);
+	if (low + ev->size <= 8 && ev->size)
+		touch_or_meet(c, &q, (ev->object >> 3) + 1, (uint8_t)(((1u << ev->size) - 1) << low));
+	else
+		span(c, &q);
+	report(c);
+}
+
+/* At lock level both ends of a section are accesses of the lock; a wait ends one, a wake begins one.
+ * Of several in one region the first is remembered: sections are told by their acquire. */
 void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	const bool waits = ev->kind == AM_WAIT || ev->kind == AM_WAKE;
-	const uint64_t lock = waits ? ev->aux : ev->object;
+	const uint64_t lock = waits ? ev->aux : ev->object, begin = c->front[slot].begin;
 
-	if (!lock || !begin_access(c, slot, ev->index)) /* 0: a wait that keeps its mutex */
+	if (!lock) /* a wait that keeps its mutex */
 		return;
+	count_access(c, slot, ev->index);
 	const struct request q = {ev, lock, 1, slot, waits || ev->mode != AM_SHARED};
-	touch(c, &q, (AM_LOCK_SPACE | lock >> 3) + 1, (uint8_t)(1u << (lock & 7)));
+	const uint64_t key = (AM_LOCK_SPACE | lock >> 3) + 1;
+	const uint8_t mask = (uint8_t)(1u << (lock & 7));
+	const struct am_entity *e = &c->table[am_table_home(c, key, mask)];
+	const bool wrote = is_mine(e->write.moment, begin, slot) && e->read.moment < e->write.moment;
+	if (e->key == key && (e->cell & 0x3ff) == mask && wrote)
+		return;
+	touch_or_meet(c, &q, key, mask);
 	report(c);
 }
 
@@ -331,9 +372,14 @@ static void erase_word(struct am_checker *c, struct am_now *now, uint64_t key, u
 	struct am_entity *e;
 
 	while ((e = am_table_find(c, key, mask))) {
-		if (now)
+		if (am_mask_of(e) & ~mask) {
+			am_table_reserve(c);
+			e = am_table_find(c, key, mask);
+			e = e ? am_table_cut(c, e, mask) : NULL;
+		}
+		if (e && now)
 			edges_of(c, now, e, mask);
-		if (!(e->mask &= (uint8_t)~mask))
+		if (e)
 			am_table_remove(c, e);
 	}
 }
@@ -347,15 +393,15 @@ static void erase(struct am_checker *c, struct am_now *now, uint64_t space, uint
 	const uint8_t head = (uint8_t)(0xff << (from & 7)), tail = (uint8_t)(0xff >> (7 - (last & 7)));
 
 #define MASK_AT(word) ((uint8_t)(((word) == first_word ? head : 0xff) & ((word) == last_word ? tail : 0xff)))
-	if (last_word - first_word < UINT64_C(1) << c->log) {
+	if (last_word - first_word < am_table_lines(c)) {
 		for (uint64_t word = first_word; word <= last_word; word++)
 			erase_word(c, now, (space | word) + 1, MASK_AT(word));
 		return;
 	}
-	for (uint32_t i = 0; i < 1u << c->log;) { /* the block is larger than the table */
+	for (uint32_t i = 0; i < am_table_lines(c);) { /* the block is larger than the table */
 		const uint64_t key = c->table[i].key, word = (key - 1) & ~AM_LOCK_SPACE;
 		if (!key || ((key - 1) & AM_LOCK_SPACE) != space || word < first_word || word > last_word ||
-		    !(c->table[i].mask & MASK_AT(word)))
+		    !(am_mask_of(&c->table[i]) & MASK_AT(word)))
 			i++;
 		else
 			erase_word(c, now, key, MASK_AT(word));
@@ -365,9 +411,11 @@ static void erase(struct am_checker *c, struct am_now *now, uint64_t space, uint
 
 void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	const bool counts = ev->kind == AM_FREE && c->data && !c->vertex[slot].muted && ev->aux;
+	const struct am_vertex *v = &c->vertex[slot];
+	const bool counts = ev->kind == AM_FREE && c->data && !v->muted && !v->blind && ev->aux;
 
-	if (counts && begin_access(c, slot, ev->index)) {
+	if (counts) {
+		count_access(c, slot, ev->index);
 		const struct request q = {ev, ev->object, ev->aux, slot, true};
 		struct am_now now = now_of(c, &q);
 		erase(c, &now, 0, ev->object, ev->aux);
@@ -382,4 +430,106 @@ void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event 
 void am_access_erase(struct am_checker *c, uint64_t space, uint64_t from, uint64_t bytes)
 {
 	erase(c, NULL, space, from, bytes);
+}
+
+/* ---- many ---------------------------------------------------------------------------------- */
+
+enum { CHUNK = 32 };
+
+/* What of a chunk matters, and for accesses the home of their cell: its line is on its way. */
+struct ahead {
+	struct {
+		const struct am_event *event;
+		struct am_entity *home; /* NULL: not by the fast path */
+	} at[CHUNK + 1];
+	unsigned n;
+	uint32_t version;
+};
+
+static inline void look_ahead(const struct am_checker *c, const struct am_event *event, unsigned n, struct ahead *ahead)
+{
+	const uint64_t kinds = c->kinds, fast_kinds = c->fast_kinds, multiplier = c->multiplier;
+	struct am_entity *const table = c->table;
+	const uint32_t shift = c->shift;
+	unsigned m = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct am_event *ev = &event[i];
+		const uint64_t object = ev->object, key = (object >> 3) + 1;
+		const uint64_t home = (key >> 2) * multiplier >> shift ^ (key & 3) ^ (object & AM_OTHER_HALF);
+		const uint64_t is_fast = -(fast_kinds >> (ev->kind & 63) & (ev->index <= AM_INDEX_MAX));
+		__builtin_prefetch(&table[home], 1);
+		ahead->at[m].event = ev;
+		ahead->at[m].home = (struct am_entity *)((uintptr_t)&table[home] & is_fast);
+		m += kinds >> (ev->kind & 63) & 1;
+	}
+	ahead->n = m;
+	ahead->version = c->version;
+}
+
+/* An access inside one word, by a region. The usual case; false: nothing was done. */
+static __attribute__((always_inline)) inline bool access_fast(struct am_checker *c, const struct am_event *ev,
+							       uint32_t slot, struct am_entity *home, bool has_halves)
+{
+	/* By size and address in the word; 0 if the access is not inside one. */
+	static const uint8_t masks[10][8] = {
+		[1] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80},
+		[2] = {0x03, 0x06, 0x0c, 0x18, 0x30, 0x60, 0xc0},
+		[3] = {0x07, 0x0e, 0x1c, 0x38, 0x70, 0xe0},
+		[4] = {0x0f, 0x1e, 0x3c, 0x78, 0xf0},
+		[5] = {0x1f, 0x3e, 0x7c, 0xf8},
+		[6] = {0x3f, 0x7e, 0xfc},
+		[7] = {0x7f, 0xfe},
+		[8] = {0xff},
+	};
+	const uint8_t mask = masks[ev->size < 9 ? ev->size : 9][ev->object & 7];
+
+	if (unlikely(!(mask & (has_halves ? 0xff : 0x0f))))
+		return false;
+	return touch(c, ev, slot, ev->kind != AM_READ, (ev->object >> 3) + 1, mask, home, has_halves);
+}
+
+static __attribute__((always_inline)) inline void check_chunk(struct am_checker *c, const struct ahead *ahead,
+							       bool has_halves)
+{
+	uint64_t done = 0;
+
+	for (unsigned k = 0; k < ahead->n; k++) {
+		const struct am_event *ev = ahead->at[k].event;
+		const uint32_t at = ev->thread % AM_RECENT, slot = c->recent[at].slot;
+		if (!((ahead->at[k].home != NULL) & (c->recent[at].id == ev->thread) & (ahead->version == c->version)) ||
+		    !c->front[slot].transaction) {
+			am_event_slowly(c, ev);
+			continue;
+		}
+		c->newest = AM_MOMENT(ev->index, slot);
+		done++;
+		if (unlikely(!access_fast(c, ev, slot, ahead->at[k].home, has_halves)))
+			access_slowly(c, slot, ev);
+	}
+	c->stats.accesses += done;
+}
+
+void am_checker_events(struct am_checker *c, const struct am_event *event, size_t n)
+{
+	struct ahead ahead;
+
+	c->stats.events += n;
+	while (n) {
+		const unsigned m = n < CHUNK ? (unsigned)n : CHUNK;
+		look_ahead(c, event, m, &ahead);
+		if (c->has_halves)
+			check_chunk(c, &ahead, true);
+		else
+			check_chunk(c, &ahead, false);
+		event += m;
+		n -= m;
+	}
+}
+_Static_assert(AM_OTHER_HALF == 4, "the bit of an address that tells the halves of its word");
+
+void am_checker_event(struct am_checker *c, const struct am_event *event)
+{
+	c->stats.events++;
+	am_event_slowly(c, event);
 }

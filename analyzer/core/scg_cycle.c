@@ -41,6 +41,22 @@ uint32_t am_context_number(struct am_checker *c, uint64_t context)
 	return (uint32_t)(*number = c->n_contexts);
 }
 
+uint32_t am_context_learn(struct am_checker *c, const struct am_front *v, const struct am_event *e, uint32_t at)
+{
+	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | v->place |
+				 (uint32_t)(e->flags & 0x7f) << AM_CONTEXT_FLAGS |
+				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
+	const uint32_t number = am_context_number(c, context);
+
+	if (number) {
+		c->recent_context[at].site = e->site;
+		c->recent_context[at].place = v->place;
+		c->recent_context[at].what = am_what(e);
+		c->recent_context[at].number = number;
+	}
+	return number;
+}
+
 uint32_t am_place_number(struct am_checker *c, struct am_region_place place)
 {
 	const uint64_t key = ((uint64_t)place.region << 32 | place.site) + 1;
@@ -110,11 +126,11 @@ static bool walk_back(struct am_checker *c, uint32_t slot, const struct am_end *
 
 	for (uint32_t steps = 0; steps <= c->high; steps++) {
 		const uint32_t x = AM_SLOT_OF(at.stamp.moment);
-		if (x == slot && at.stamp.moment >= c->vertex[slot].begin)
+		if (x == slot && at.stamp.moment >= c->front[slot].begin)
 			return true;
-		if (!am_has(am_anc(c, x), slot))
+		if (x == slot || !am_has(am_anc(c, x), slot))
 			return false;
-		const struct am_reach r = *am_reach_of(c, slot, x);
+		const struct am_reach r = c->vertex[slot].reach[c->vertex[slot].reach_at[x]];
 		if (r.first > at.stamp.moment || !r.from.stamp.moment)
 			return false;
 		if (!same_transaction(&r.to.stamp, &at.stamp)) {

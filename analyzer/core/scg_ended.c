@@ -42,7 +42,7 @@ static bool set_of(const struct merge *m, const struct am_stamp *s)
 		uint64_t set = am_anc(c, z)[w];
 		for (uint64_t rest = set; rest; rest &= rest - 1) {
 			const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-			if (am_reach_of(c, w * 64 + bit, z)->first > s->moment)
+			if (am_first(c, w * 64 + bit, z) > s->moment)
 				set &= ~(UINT64_C(1) << bit);
 		}
 		m->scratch[w] = set;
@@ -87,34 +87,16 @@ static bool visit(struct merge *m, struct am_stamp *s)
 	return true;
 }
 
-/* Stamps of one entity's further readers are found by slot: put them back by their new ones. */
+/* Further readers are found by slot: put them back by their new ones. */
 static bool visit_readers(struct merge *m, struct am_entity *e)
 {
-	struct am_checker *c = m->c;
+	struct am_stamp *s;
 
-	if (!e->more)
-		return true;
-	struct am_readers *r = &c->readers[e->more];
-	struct am_readers moved = {.cap = r->cap};
-	if (m->assign && !(moved.at = am_mem_alloc(c->mem, sizeof *r->at * r->cap))) {
-		c->stats.forgotten++;
-		am_readers_drop(c, e);
-		return true;
-	}
-	for (uint32_t i = 0; i < r->cap; i++) {
-		if (!visit(m, &r->at[i]))
+	for (uint32_t i = 0; (s = am_readers_next(m->c, e, &i));)
+		if (!visit(m, s))
 			return false;
-		if (!m->assign || !r->at[i].moment)
-			continue;
-		struct am_stamp *at = am_readers_place(&moved, AM_SLOT_OF(r->at[i].moment));
-		moved.n += !at->moment;
-		if (at->moment < r->at[i].moment)
-			*at = r->at[i];
-	}
-	if (m->assign) {
-		am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
-		*r = moved;
-	}
+	if (m->assign)
+		am_readers_rehash(m->c, e);
 	return true;
 }
 
@@ -122,7 +104,7 @@ static bool visit_all(struct merge *m)
 {
 	struct am_checker *c = m->c;
 
-	for (uint32_t i = 0; i < 1u << c->log; i++) {
+	for (uint32_t i = 0; i < am_table_lines(c); i++) {
 		struct am_entity *e = &c->table[i];
 		if (e->key && (!visit(m, &e->write) || !visit(m, &e->read) || !visit_readers(m, e)))
 			return false;
@@ -135,8 +117,13 @@ static void rewrite_reach(struct merge *m)
 {
 	struct am_checker *c = m->c;
 
-	for (uint32_t i = 0; i < m->ended; i++)
+	for (uint32_t i = 0; i < m->ended; i++) {
+		struct am_front *f = &c->front[m->slot[i]];
 		memset(am_anc(c, m->slot[i]), 0, sizeof(uint64_t) * c->stride);
+		f->n_anc = 0;
+		f->is_low = false;
+		f->horizon = AM_NEVER;
+	}
 	for (uint32_t a = 0; a < c->high; a++) {
 		struct am_vertex *v = &c->vertex[a];
 		uint32_t kept = v->n_reach ? 1 : 0;
@@ -154,12 +141,11 @@ static void rewrite_reach(struct merge *m)
 		for (uint32_t a = 0; a < c->high; a++) {
 			if (!am_has(m->set + (size_t)i * c->words, a))
 				continue;
-			struct am_reach *r = am_reach_new(c, a, m->slot[i]);
+			struct am_reach *r = am_reach_new(c, a, m->slot[i], 0);
 			if (!r) {
 				c->stats.forgotten++;
 				continue;
 			}
-			r->first = 0;
 			memset(&r->from, 0, sizeof r->from);
 			memset(&r->to, 0, sizeof r->to);
 			c->stats.edges_live++;

@@ -13,17 +13,11 @@
 enum { FIRST_MARKS = 64, MARKS_MAX = 1 << 16 };
 
 /* Earlier moments of this thread are reached by no open region; AM_NEVER: none is. */
-static uint64_t horizon_of(const struct am_checker *c, uint32_t slot)
+static uint64_t horizon_of(struct am_checker *c, uint32_t slot)
 {
-	uint64_t horizon = AM_NEVER;
-
-	for (uint32_t w = 0; w < c->words; w++)
-		for (uint64_t rest = am_anc(c, slot)[w]; rest; rest &= rest - 1) {
-			const uint32_t a = w * 64 + (uint32_t)__builtin_ctzll(rest);
-			const uint64_t first = am_reach_of(c, a, slot)->first;
-			horizon = first < horizon ? first : horizon;
-		}
-	return horizon;
+	if (c->front[slot].is_low)
+		am_horizon(c, slot);
+	return c->front[slot].horizon;
 }
 
 static void drop_first(struct am_vertex *v, uint32_t n)
@@ -84,8 +78,9 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 	}
 	if (v->n_marks == v->cap_marks && !reserve(c, slot))
 		return;
-	v->newest = AM_MOMENT(ev->index, slot);
-	v->mark[v->n_marks++] = (struct am_mark){v->newest, number, v->transaction, v->place};
+	c->newest = AM_MOMENT(ev->index, slot);
+	v->mark[v->n_marks++] =
+		(struct am_mark){c->newest, number, c->front[slot].transaction, c->front[slot].place};
 }
 
 /* The newest with this number: they mostly ask for recent ones. */
@@ -111,9 +106,33 @@ static uint32_t slot_of(const struct am_checker *c, uint32_t thread)
 	return UINT32_MAX;
 }
 
-static bool is_of(const struct am_stamp *s, uint32_t slot)
+/* The place is free, or has an older access of the same thread. */
+static bool is_open(struct am_checker *c, const struct am_stamp *place, const struct am_stamp *stamp)
 {
-	return s->moment && AM_SLOT_OF(s->moment) == slot;
+	return am_is_stale(c, place->moment) ||
+	       (AM_SLOT_OF(place->moment) == AM_SLOT_OF(stamp->moment) && place->moment < stamp->moment);
+}
+
+static bool is_known(const struct am_stamp *place, const struct am_stamp *stamp)
+{
+	return AM_SLOT_OF(place->moment) == AM_SLOT_OF(stamp->moment) && place->moment >= stamp->moment;
+}
+
+static void put_read(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp)
+{
+	const bool two_reads = e->cell & AM_TWO_READS;
+
+	if (is_known(&e->read, stamp) || (two_reads && is_known(&e->write, stamp)) ||
+	    am_readers_has(c, e, AM_SLOT_OF(stamp->moment), stamp->moment))
+		return;
+	if (is_open(c, &e->read, stamp)) {
+		e->read = *stamp;
+	} else if (two_reads ? is_open(c, &e->write, stamp) : am_is_stale(c, e->write.moment)) {
+		e->write = *stamp;
+		e->cell |= AM_TWO_READS;
+	} else {
+		am_readers_add(c, e, stamp);
+	}
 }
 
 /*
@@ -123,16 +142,17 @@ static bool is_of(const struct am_stamp *s, uint32_t slot)
  */
 static void put(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp, bool writes)
 {
-	const uint32_t slot = AM_SLOT_OF(stamp->moment);
-	struct am_stamp *newest = writes ? &e->write : &e->read;
+	const struct am_stamp old = e->write;
 
-	if (is_of(newest, slot)) {
-		if (newest->moment < stamp->moment)
-			*newest = *stamp;
-	} else if (writes || !newest->moment) {
-		*newest = *stamp;
-	} else if (!e->more || am_readers_place(&c->readers[e->more], slot)->moment < stamp->moment) {
-		am_readers_add(c, e, stamp);
+	if (!writes) {
+		put_read(c, e, stamp);
+	} else if (e->cell & AM_TWO_READS) {
+		e->cell &= ~(uint32_t)AM_TWO_READS;
+		e->write = *stamp;
+		if (!am_is_stale(c, old.moment))
+			am_readers_add(c, e, &old);
+	} else if (!is_known(&e->write, stamp)) {
+		e->write = *stamp;
 	}
 }
 
@@ -160,13 +180,17 @@ void am_late_access(struct am_checker *c, const struct am_event *ev)
 	const uint8_t mask = rest;
 	am_table_reserve(c);
 	while (rest && (e = am_table_find(c, key, rest))) {
-		if (e->mask & ~mask)
-			am_table_cut(c, e, mask);
-		rest &= (uint8_t)~e->mask;
+		if (am_table_is_stale(c, e)) {
+			am_table_remove(c, e);
+			continue;
+		}
+		if (am_mask_of(e) & ~mask)
+			e = am_table_cut(c, e, mask);
+		rest &= (uint8_t)~am_mask_of(e);
 		put(c, e, &stamp, ev->mode);
 	}
 	if (!rest)
 		return;
-	e = am_table_insert(c, am_table_hole(c, key), key, rest);
+	e = am_table_insert(c, key, rest, true);
 	*(ev->mode ? &e->write : &e->read) = stamp;
 }

@@ -15,23 +15,28 @@ enum { FIRST_CAP = 64, FIRST_REACH = 4 };
 	for (uint64_t rest_ = (word), bit; rest_ && ((bit = (uint64_t)__builtin_ctzll(rest_)), 1); \
 	     rest_ &= rest_ - 1)
 
-static void set_bit(uint64_t *set, uint32_t slot)
+/* `a` reaches x from `first` on: R1, R5. */
+static void anc_add(struct am_checker *c, uint32_t x, uint32_t a, uint64_t first)
 {
-	set[slot >> 6] |= UINT64_C(1) << (slot & 63);
+	struct am_front *f = &c->front[x];
+
+	assert(!am_has(am_anc(c, x), a));
+	am_anc(c, x)[a >> 6] |= UINT64_C(1) << (a & 63);
+	f->n_anc++;
+	if (first < f->horizon)
+		f->horizon = first;
 }
 
-static void clear_bit(uint64_t *set, uint32_t slot)
+static void anc_remove(struct am_checker *c, uint32_t x, uint32_t a)
 {
-	set[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
-}
+	struct am_front *f = &c->front[x];
 
-static bool is_empty(const struct am_checker *c, const uint64_t *set)
-{
-	uint64_t any = 0;
-
-	for (uint32_t w = 0; w < c->words; w++)
-		any |= set[w];
-	return !any;
+	assert(am_has(am_anc(c, x), a) && f->n_anc > 0);
+	am_anc(c, x)[a >> 6] &= ~(UINT64_C(1) << (a & 63));
+	f->n_anc--;
+	f->is_low = f->n_anc != 0;
+	if (!f->n_anc)
+		f->horizon = AM_NEVER;
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */
@@ -40,24 +45,28 @@ static bool grow(struct am_checker *c)
 {
 	const uint32_t cap = c->cap ? c->cap * 2 : FIRST_CAP, stride = cap / 64;
 	uint64_t *anc = am_mem_alloc(c->mem, sizeof *anc * cap * stride);
-	uint64_t *horizon = am_mem_alloc(c->mem, sizeof *horizon * cap);
+	struct am_front *front = am_mem_alloc(c->mem, sizeof *front * cap);
 	struct am_vertex *vertex = am_mem_alloc(c->mem, sizeof *vertex * cap);
 
-	if (!anc || !horizon || !vertex) {
+	if (!anc || !front || !vertex) {
 		am_mem_free(c->mem, anc, sizeof *anc * cap * stride);
-		am_mem_free(c->mem, horizon, sizeof *horizon * cap);
+		am_mem_free(c->mem, front, sizeof *front * cap);
 		am_mem_free(c->mem, vertex, sizeof *vertex * cap);
 		return false;
 	}
 	for (uint32_t s = 0; s < c->cap; s++)
 		memcpy(anc + (size_t)s * stride, am_anc(c, s), sizeof *anc * c->stride);
-	if (c->cap)
+	if (c->cap) {
 		memcpy(vertex, c->vertex, sizeof *vertex * c->cap);
+		memcpy(front, c->front, sizeof *front * c->cap);
+	}
+	for (uint32_t s = c->cap; s < cap; s++)
+		front[s].horizon = front[s].begin = AM_NEVER;
 	am_mem_free(c->mem, c->anc, sizeof *anc * c->cap * c->stride);
-	am_mem_free(c->mem, c->horizon, sizeof *horizon * c->cap);
+	am_mem_free(c->mem, c->front, sizeof *front * c->cap);
 	am_mem_free(c->mem, c->vertex, sizeof *vertex * c->cap);
 	c->anc = anc;
-	c->horizon = horizon;
+	c->front = front;
 	c->vertex = vertex;
 	c->cap = cap;
 	c->stride = stride;
@@ -79,7 +88,7 @@ void am_slot_release(struct am_checker *c, uint32_t slot)
 {
 	struct am_vertex *v = &c->vertex[slot];
 
-	assert(is_empty(c, am_anc(c, slot)) && v->begin == AM_NEVER && v->n_reach == 0);
+	assert(!am_matters(c, slot) && c->front[slot].begin == AM_NEVER && v->n_reach == 0);
 	c->n_ended -= v->ended;
 	v->used = v->ended = v->ghost = false;
 	uint32_t high = c->high;
@@ -92,18 +101,11 @@ static bool vertex_init(struct am_checker *c, uint32_t slot, const struct am_eve
 {
 	struct am_vertex *v = &c->vertex[slot];
 
-	if (!v->reach) { /* room for itself: so a region can always be opened */
-		v->reach = am_mem_alloc(c->mem, sizeof *v->reach * FIRST_REACH);
-		if (!v->reach)
-			return false;
-		v->cap_reach = FIRST_REACH;
-	}
 	uint64_t *place = am_map_put(&c->slot_of, c->mem, (uint64_t)event->thread + 1);
 	if (!place)
 		return false;
 	*place = slot + 1;
-	const struct am_vertex fresh = {.begin = AM_NEVER,
-					.reach = v->reach,
+	const struct am_vertex fresh = {.reach = v->reach,
 					.reach_at = v->reach_at,
 					.cap_reach = v->cap_reach,
 					.cap_reach_at = v->cap_reach_at,
@@ -134,6 +136,26 @@ uint32_t am_vertex_get(struct am_checker *c, const struct am_event *event)
 	return slot;
 }
 
+static void leave_fast_path(struct am_checker *c, uint32_t slot)
+{
+	const uint32_t id = c->vertex[slot].id;
+
+	if (c->recent[id % AM_RECENT].id == id)
+		am_recent_clear(c, id % AM_RECENT);
+}
+
+void am_vertex_blind(struct am_checker *c, uint32_t slot)
+{
+	c->vertex[slot].blind = true;
+	leave_fast_path(c, slot);
+}
+
+void am_vertex_mute(struct am_checker *c, uint32_t slot)
+{
+	c->vertex[slot].muted = true;
+	leave_fast_path(c, slot);
+}
+
 void am_vertex_end(struct am_checker *c, uint32_t thread)
 {
 	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
@@ -142,13 +164,12 @@ void am_vertex_end(struct am_checker *c, uint32_t thread)
 		return;
 	const uint32_t slot = (uint32_t)*known - 1;
 	struct am_vertex *v = &c->vertex[slot];
-	if (v->begin != AM_NEVER)
-		am_region_close(c, slot);
+	am_region_close(c, slot);
 	v->depth = 0;
 	am_map_remove(&c->slot_of, (uint64_t)thread + 1);
 	v->ended = true;
 	c->n_ended++;
-	if (is_empty(c, am_anc(c, slot)))
+	if (!am_matters(c, slot))
 		am_slot_release(c, slot);
 	else if (c->n_ended > c->ended_limit)
 		am_ended_merge(c);
@@ -156,13 +177,13 @@ void am_vertex_end(struct am_checker *c, uint32_t thread)
 
 /* ---- reach --------------------------------------------------------------------------------- */
 
-struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x)
+struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x, uint64_t first)
 {
 	struct am_vertex *v = &c->vertex[a];
 
 	assert(x != a && v->n_reach > 0);
-	if (v->n_reach == v->cap_reach) {
-		const uint32_t cap = v->cap_reach * 2;
+	if (v->n_reach >= v->cap_reach) {
+		const uint32_t cap = v->cap_reach ? v->cap_reach * 2 : FIRST_REACH;
 		void *p = am_mem_resize(c->mem, v->reach, sizeof *v->reach * v->cap_reach,
 					sizeof *v->reach * cap);
 		if (!p)
@@ -181,7 +202,8 @@ struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 	v->reach_at[x] = (uint16_t)v->n_reach;
 	struct am_reach *r = &v->reach[v->n_reach++];
 	r->x = x;
-	set_bit(am_anc(c, x), a);
+	r->first = first;
+	anc_add(c, x, a, first ? first : 1); /* 1: a moment that is not "never" */
 	return r;
 }
 
@@ -189,30 +211,28 @@ struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x)
 void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event)
 {
 	struct am_vertex *v = &c->vertex[slot];
+	struct am_front *f = &c->front[slot];
 
-	assert(v->begin == AM_NEVER && v->n_reach == 0);
+	assert(f->begin == AM_NEVER && v->n_reach == 0);
 	if (!v->region_place || v->region.region != event->object || v->region.site != event->site) {
 		v->region = (struct am_region_place){(uint32_t)event->object, event->site};
 		v->region_place = am_place_number(c, v->region);
 		if (!v->region_place) {
 			c->stats.forgotten++;
-			v->blind = true;
+			am_vertex_blind(c, slot);
 			return;
 		}
 	}
-	struct am_reach *self = v->reach;
 	v->n_reach = 1;
-	self->x = slot;
-	set_bit(am_anc(c, slot), slot);
 	/* A begin made from the same event as the access before it still comes after it. */
-	const uint64_t moment = AM_MOMENT(event->index, 0), after = (v->newest | 0xffff) + 1;
-	v->begin = v->newest && moment < after ? after : moment;
-	v->begin_index = event->index;
-	v->place = v->region_place << AM_CONTEXT_PLACE;
+	const uint64_t moment = AM_MOMENT(event->index, 0), after = (c->newest | 0xffff) + 1;
+	f->begin = c->newest && moment < after ? after : moment;
+	f->place = v->region_place << AM_CONTEXT_PLACE;
 	if (!++c->next_transaction)
 		c->next_transaction = 1;
-	v->transaction = c->next_transaction;
-	self->first = v->begin;
+	f->transaction = c->next_transaction;
+	anc_add(c, slot, slot, f->begin);
+	v->begin_index = event->index;
 	c->n_open++;
 	if (c->n_open > c->stats.nodes_peak)
 		c->stats.nodes_peak = c->n_open;
@@ -226,25 +246,29 @@ void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *
 void am_region_close(struct am_checker *c, uint32_t slot)
 {
 	struct am_vertex *v = &c->vertex[slot];
+	struct am_front *f = &c->front[slot];
 
-	if (v->begin == AM_NEVER)
+	if (f->begin == AM_NEVER)
 		return;
 #ifdef AM_SCG_DELETE_COMPLETED
 	/* The error that section 3 of the paper warns of; a test builds it and must notice. */
 	for (uint32_t w = 0; w < c->words; w++)
 		FOR_EACH_BIT (bit, am_anc(c, slot)[w])
-			am_reach_of(c, w * 64 + (uint32_t)bit, slot)->first = (v->newest | 0xffff) + 1;
+			if (w * 64 + bit != slot)
+				c->vertex[w * 64 + bit].reach[c->vertex[w * 64 + bit].reach_at[slot]].first =
+					(c->newest | 0xffff) + 1;
 #endif
 	const uint32_t n = v->n_reach;
 	v->n_reach = 0;
-	v->begin = AM_NEVER;
-	v->transaction = v->place = 0;
+	f->begin = AM_NEVER;
+	f->transaction = f->place = 0;
+	anc_remove(c, slot, slot);
 	c->n_open--;
 	c->stats.edges_live -= n - 1;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 1; i < n; i++) {
 		const uint32_t x = v->reach[i].x;
-		clear_bit(am_anc(c, x), slot);
-		if (c->vertex[x].ended && x != slot && is_empty(c, am_anc(c, x)))
+		anc_remove(c, x, slot);
+		if (c->vertex[x].ended && !am_matters(c, x))
 			am_slot_release(c, x);
 	}
 }
@@ -252,12 +276,15 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 void am_reach_forget(struct am_checker *c)
 {
 	for (uint32_t s = 0; s < c->high; s++) {
-		struct am_vertex *v = &c->vertex[s];
+		struct am_front *f = &c->front[s];
 		memset(am_anc(c, s), 0, sizeof(uint64_t) * c->stride);
-		if (v->begin == AM_NEVER)
+		f->n_anc = 0;
+		f->is_low = false;
+		f->horizon = AM_NEVER;
+		if (f->begin == AM_NEVER)
 			continue;
-		v->n_reach = 1;
-		set_bit(am_anc(c, s), s);
+		c->vertex[s].n_reach = 1;
+		anc_add(c, s, s, f->begin);
 	}
 	c->stats.edges_live = 0;
 	for (uint32_t s = c->high; s-- > 0;)
@@ -274,11 +301,14 @@ static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t fir
 	if (x == a) /* only after something was forgotten: otherwise the cycle was told before (R3) */
 		return;
 	if (am_has(am_anc(c, x), a)) {
-		r = am_reach_of(c, a, x);
+		r = &c->vertex[a].reach[c->vertex[a].reach_at[x]];
 		if (r->first <= first)
 			return;
+		r->first = first;
+		if (first < c->front[x].horizon)
+			c->front[x].horizon = first;
 	} else {
-		r = am_reach_new(c, a, x);
+		r = am_reach_new(c, a, x, first);
 		if (!r) {
 			c->stats.forgotten++;
 			return;
@@ -286,7 +316,6 @@ static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t fir
 		if (++c->stats.edges_live > c->stats.edges_peak)
 			c->stats.edges_peak = c->stats.edges_live;
 	}
-	r->first = first;
 	r->from = *from;
 	r->to = *to;
 }
@@ -298,12 +327,12 @@ static void join(struct am_checker *c, uint32_t a, struct am_now *now, const str
 
 	const struct am_end to = am_now_end(now);
 
-	assert(a != now->slot && c->vertex[a].begin != AM_NEVER);
+	assert(a != now->slot && c->front[a].begin != AM_NEVER);
 	if (now->begin == AM_NEVER) {
 		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, &to);
 		return;
 	}
-	reach_set(c, a, now->slot, t->begin, from, &to);
+	reach_set(c, a, now->slot, now->begin, from, &to);
 	for (uint32_t i = 1; i < t->n_reach; i++) {
 		const struct am_reach r = t->reach[i];
 		reach_set(c, a, r.x, r.first, &r.from, &r.to);
@@ -319,7 +348,7 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 
 	assert(u != t);
 	if (now->begin != AM_NEVER && am_has(anc_u, t) &&
-	    am_reach_of(c, t, u)->first <= stamp->moment) {
+	    am_first(c, t, u) <= stamp->moment) {
 		const struct am_end from = am_end_of(c, stamp, key, mask);
 		am_cycle_close(c, now, &from);
 		return;
@@ -328,7 +357,7 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 		const uint64_t candidates = anc_u[w] & ~am_anc(c, t)[w];
 		FOR_EACH_BIT (bit, candidates) {
 			const uint32_t a = w * 64 + (uint32_t)bit;
-			if (a == t || am_reach_of(c, a, u)->first > stamp->moment)
+			if (a == t || am_first(c, a, u) > stamp->moment)
 				continue;
 			if (!am_now_tag(c, now)) {
 				c->stats.forgotten++;
@@ -340,39 +369,37 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 	}
 }
 
-/*
- * May the newer access at hand stand for the older one? Yes, if every open region that reaches the
- * older one also reaches the thread at hand, and its own open region does not: then nobody learns
- * less from the newer one, now or later (a region that comes to reach the older access does so
- * through one that reaches both).
- */
 bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp, uint32_t slot)
 {
 	const uint32_t u = AM_SLOT_OF(stamp->moment);
 	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
-	const bool is_open = c->vertex[slot].begin != AM_NEVER;
+	const bool is_open = c->front[slot].begin != AM_NEVER;
 
 	for (uint32_t w = 0; w < c->words; w++) {
 		uint64_t matters = anc_u[w] & ~anc_t[w];
 		if (is_open && w == slot >> 6)
 			matters |= anc_u[w] & UINT64_C(1) << (slot & 63);
 		FOR_EACH_BIT (bit, matters)
-			if (am_reach_of(c, w * 64 + (uint32_t)bit, u)->first <= stamp->moment)
+			if (am_first(c, w * 64 + (uint32_t)bit, u) <= stamp->moment)
 				return false;
 	}
 	return true;
 }
 
-void am_horizon(struct am_checker *c)
+void am_horizon(struct am_checker *c, uint32_t slot)
 {
-	for (uint32_t s = 0; s < c->cap; s++)
-		c->horizon[s] = AM_NEVER;
-	for (uint32_t a = 0; a < c->high; a++) {
-		const struct am_vertex *v = &c->vertex[a];
-		for (uint32_t i = 0; i < v->n_reach; i++)
-			if (v->reach[i].first < c->horizon[v->reach[i].x])
-				c->horizon[v->reach[i].x] = v->reach[i].first;
-	}
+	struct am_front *f = &c->front[slot];
+	uint64_t low = AM_NEVER;
+
+	for (uint32_t w = 0; w < c->words; w++)
+		FOR_EACH_BIT (bit, am_anc(c, slot)[w]) {
+			const uint64_t first = am_first(c, w * 64 + (uint32_t)bit, slot);
+			if (first < low)
+				low = first;
+		}
+	assert(f->horizon <= (low ? low : 1));
+	f->horizon = low ? low : 1;
+	f->is_low = false;
 }
 
 void am_reach_free(struct am_checker *c)
@@ -384,7 +411,7 @@ void am_reach_free(struct am_checker *c)
 		am_mem_free(c->mem, v->mark, sizeof *v->mark * v->cap_marks);
 	}
 	am_mem_free(c->mem, c->anc, sizeof *c->anc * c->cap * c->stride);
-	am_mem_free(c->mem, c->horizon, sizeof *c->horizon * c->cap);
+	am_mem_free(c->mem, c->front, sizeof *c->front * c->cap);
 	am_mem_free(c->mem, c->vertex, sizeof *c->vertex * c->cap);
 	am_map_free(&c->slot_of, c->mem);
 }

@@ -8,6 +8,8 @@
 
 #include "event.h"
 
+#include <stddef.h>
+
 struct am_mem;
 
 enum am_conflicts { AM_CONFLICTS_DATA, AM_CONFLICTS_LOCKS, AM_CONFLICTS_BOTH, AM_CONFLICTS_AUTO };
@@ -86,6 +88,8 @@ struct am_checker;
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem);
 void am_checker_event(struct am_checker *checker, const struct am_event *event);
+/* The same for many, in order: faster, since it looks ahead. */
+void am_checker_events(struct am_checker *checker, const struct am_event *event, size_t n);
 void am_checker_stats(const struct am_checker *checker, struct am_checker_stats *stats);
 void am_checker_free(struct am_checker *checker);
 

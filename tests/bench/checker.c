@@ -65,8 +65,7 @@ static void bench_run(struct bench *b, const struct am_event *event, uint64_t n)
 		for (uint64_t i = 0; i < n; i++)
 			am_fullgraph_event(b->full, &event[i]);
 	else if (!b->is_none)
-		for (uint64_t i = 0; i < n; i++)
-			am_checker_event(b->checker, &event[i]);
+		am_checker_events(b->checker, event, n);
 	b->spent += cpu_ns() - start;
 }
 
