@@ -35,6 +35,7 @@ enum {
 	STACK_BYTES = 256 * 1024,
 	PATIENCE_MS = 10000, /* a producer waits so long for a consumer that does nothing */
 	UNBLOCK_MS = 1000,
+	STUCK_MS = 100, /* then a producer looks whether its own ring has a hole */
 	FINISH_MS = 10000,
 	PROMPT_US = 1000,
 	IDLE_PASSES = 20,
@@ -268,8 +269,9 @@ static void flush(void)
 
 /* ---- the drain thread ------------------------------------------------------------------------ */
 
-/* Sleep until something is wanted. `idle`: passes in a row without traffic. */
-static void sleep_on(unsigned idle)
+/* Sleep until something is wanted. `idle`: passes in a row without traffic; `is_watching`: not for
+ * good. */
+static void sleep_on(unsigned idle, bool is_watching)
 {
 	AM_TEST_POINT("drain: about to sleep");
 	/* partner: the exchange in am_drain_wake */
@@ -279,7 +281,7 @@ static void sleep_on(unsigned idle)
 		wait_ns(&wanted, 0, UINT64_C(3600) * 1000000000);
 		return;
 	}
-	if (idle < IDLE_PASSES || !has_membarrier) {
+	if (idle < IDLE_PASSES || is_watching || !has_membarrier) {
 		wait_ns(&wanted, 0, (idle < IDLE_PASSES ? 1 : 50) * PROMPT_US * UINT64_C(1000));
 		return;
 	}
@@ -348,7 +350,7 @@ static void *drain_main(void *unused)
 		else if (is_checking() && now_ms() - moved_at > UNBLOCK_MS && has_waiting())
 			am_sink_check.unblock();
 		idle = moved ? 0 : idle + 1;
-		sleep_on(idle);
+		sleep_on(idle, is_checking() && am_sink_check.watch(now_ms()));
 	}
 	drop_role();
 	return NULL;
@@ -409,7 +411,8 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 	/* Once it waits, a good while: half a ring. */
 	if (need < (lane->mask + 1) / 2)
 		need = (lane->mask + 1) / 2;
-	uint64_t since = now_ms();
+	const uint64_t asked = now_ms();
+	uint64_t since = asked;
 	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
 	uint64_t stuck_at = UINT64_MAX; /* free_tail when it was last found not to move */
 
@@ -436,7 +439,7 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 			AM_TEST_POINT("producer: about to wait for space");
 			if (!has_space(lane, need))
 				wait_ns(&lane->is_waiting, 1, 20 * UINT64_C(1000000));
-			if (tail != stuck_at &&
+			if (tail != stuck_at && now_ms() - asked > STUCK_MS &&
 			    tail == __atomic_load_n(&lane->free_tail, __ATOMIC_RELAXED)) {
 				stuck_at = tail;
 				if (am_log_mend(lane) == AM_TORN_BELOW)

@@ -177,6 +177,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 	t->event = 0;
 	t->id = id + 1;
 	t->lane = lane;
+	__atomic_store_n(&lane->tls, (uintptr_t)t, __ATOMIC_RELEASE); /* partner: holes.c */
 }
 
 bool am_lane_attach(uint32_t id)
@@ -233,6 +234,7 @@ void am_lane_close(void)
 		return;
 	const uint64_t position = t->head - lane->dir->first + lane->dir->base;
 	lane->end = t->head;
+	__atomic_store_n(&lane->tls, 0, __ATOMIC_RELEASE);
 	t->lane = NULL;
 	t->limit = 0;
 	t->event = 0;

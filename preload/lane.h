@@ -20,6 +20,7 @@ struct am_lane {
 	uint32_t index;
 	uint32_t os_tid;
 	uintptr_t stack_top;
+	uintptr_t tls; /* am_tls of its thread; 0: it has left. Read with care (holes.c) */
 
 	/* Producer's. */
 	uint64_t next_base;	/* position within the thread where this lane was taken */

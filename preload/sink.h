@@ -23,6 +23,8 @@ struct am_sink_ops {
 	bool (*units)(uint32_t thread, uint64_t position, const struct am_unit *units, size_t n);
 	/* All rings were looked at once. Returns how many events went on. */
 	uint64_t (*pass)(void);
+	/* Now and then: is something waiting that should not? True: ask again soon. */
+	bool (*watch)(uint64_t now_ms);
 	/* No progress although producers wait: close holes. */
 	void (*unblock)(void);
 	/* The process ends by itself. */

@@ -8,6 +8,7 @@
 #include "atommon/mem.h"
 #include "atommon/merge.h"
 #include "preload/area.h"
+#include "preload/holes.h"
 #include "preload/runtime.h"
 #include "preload/sink.h"
 
@@ -78,6 +79,11 @@ static uint64_t check_pass(void)
 	return n;
 }
 
+static bool check_watch(uint64_t now_ms)
+{
+	return am_holes_look(check.merge, now_ms);
+}
+
 static void check_unblock(void)
 {
 	am_merge_finish(check.merge);
@@ -94,6 +100,7 @@ static void check_close(void)
 static void check_forget(void)
 {
 	memset(&check, 0, sizeof check);
+	am_holes_forget();
 	am_sink_exit_status = -1;
 }
 
@@ -196,5 +203,5 @@ const struct am_tables *am_live_tables(void)
 	return &check.tables;
 }
 
-const struct am_sink_ops am_sink_check = {check_open,	 check_units, check_pass,
+const struct am_sink_ops am_sink_check = {check_open,	 check_units, check_pass,  check_watch,
 					  check_unblock, check_close, check_forget};

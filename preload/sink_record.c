@@ -345,9 +345,16 @@ static uint64_t record_pass(void)
 	return 0;
 }
 
+static bool record_watch(uint64_t now_ms)
+{
+	(void)now_ms;
+	return false;
+}
+
 static void record_unblock(void)
 {
 }
 
 const struct am_sink_ops am_sink_record = {record_open,	   record_units, record_pass,
-					   record_unblock, record_close, record_forget};
+					   record_watch,   record_unblock, record_close,
+					   record_forget};

@@ -210,6 +210,59 @@ uint64_t am_merge_close_holes(struct am_merge *m)
 	return holes;
 }
 
+static bool waits_long(const struct am_merge *m, const struct merge_thread *t)
+{
+	return t && t->is_parked && m->looks - t->parked_at >= 2;
+}
+
+/* The slot's next number, if records with later ones are there and none with this. */
+static bool is_hole(const struct am_merge *m, const struct numbers *all, uint32_t slot)
+{
+	for (uint32_t at = all->first[slot]; at < all->first[slot + 1]; at++)
+		if ((int32_t)(all->key[at].number - m->slot[slot].next) >= 0)
+			return all->key[at].number != m->slot[slot].next;
+	return false;
+}
+
+size_t am_merge_holes(struct am_merge *m, struct am_hole *hole, size_t max)
+{
+	struct numbers all = {0};
+	bool is_needed = false;
+	size_t n = 0;
+
+	m->looks++;
+	for (size_t i = 0; i < m->thread_cap && !is_needed; i++)
+		is_needed = waits_long(m, m->thread[i]);
+	if (is_needed && collect(m, &all))
+		for (size_t i = 0; i < m->thread_cap && n < max; i++) {
+			if (!waits_long(m, m->thread[i]))
+				continue;
+			const uint32_t slot = m->thread[i]->key.slot;
+			size_t k = 0;
+			while (k < n && hole[k].counter != slot)
+				k++;
+			if (k == n && is_hole(m, &all, slot))
+				hole[n++] = (struct am_hole){slot, m->slot[slot].next};
+		}
+	release(m, &all);
+	return n;
+}
+
+uint64_t am_merge_close(struct am_merge *m, const struct am_hole *hole, size_t n)
+{
+	struct numbers all = {0};
+	uint64_t closed = 0;
+
+	am_merge_run(m);
+	if (m->pending && collect(m, &all))
+		for (size_t i = 0; i < n; i++)
+			if (m->slot[hole[i].counter].next == hole[i].number)
+				closed += close_hole(m, &all, hole[i].counter);
+	release(m, &all);
+	am_merge_run(m);
+	return closed;
+}
+
 uint64_t am_merge_finish(struct am_merge *m)
 {
 	struct numbers all = {0};

@@ -50,6 +50,7 @@ void merge_park(struct am_merge *m, struct merge_thread *t, struct merge_key key
 	assert(!t->is_parked);
 	assert((int32_t)(key.number - m->slot[key.slot].next) > 0);
 	t->is_parked = true;
+	t->parked_at = m->looks;
 	t->key = key;
 	m->slot[key.slot].waiters++;
 	insert(m, (struct merge_parked){t, key});

@@ -33,6 +33,7 @@ struct merge_thread {
 	bool has_ended;
 	bool is_parked;
 	bool in_nested;		   /* in the list `nested` */
+	uint32_t parked_at;	   /* `looks` when it was parked */
 	struct merge_key key;	   /* what it is parked for */
 	struct merge_thread *next; /* in the list of runnable threads */
 	struct merge_thread *next_nested;
@@ -55,6 +56,7 @@ struct am_merge {
 	void *ctx;
 	uint64_t index;	  /* of the next event */
 	uint64_t pending; /* records queued */
+	uint32_t looks;	  /* calls of am_merge_holes */
 	struct merge_thread *runnable;
 	struct merge_thread *nested;  /* parked at a nested record, or were */
 	struct merge_thread **thread; /* hash table by id */

@@ -40,6 +40,16 @@ uint64_t am_merge_finish(struct am_merge *merge);
  * can be fed. Returns the number of holes. */
 uint64_t am_merge_close_holes(struct am_merge *merge);
 
+/* The same for single ones, by somebody who knows that they will not come. am_merge_holes is to be called
+ * now and then: it gives the numbers that threads have waited for since the call before the last
+ * and that no record fed so far carries. am_merge_close passes over those of them that are still
+ * missing, and passes on what may go then. */
+struct am_hole {
+	uint32_t counter, number;
+};
+size_t am_merge_holes(struct am_merge *merge, struct am_hole *hole, size_t max);
+uint64_t am_merge_close(struct am_merge *merge, const struct am_hole *hole, size_t n);
+
 /* No more will be fed, and more than records in progress is missing (a file that was cut): what
  * still waits cannot be put into an order that happened. Forget it; each thread that had some gets
  * a lost event of this cause (enum am_lost) with their number. Returns how many were forgotten. */

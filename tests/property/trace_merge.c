@@ -324,7 +324,15 @@ static bool one_case(uint64_t seed, bool kill)
 		wrong = "the twin passed on another number of events (end)";
 	if (!kill && am_merge_pending(m) != 0 && !wrong)
 		wrong = "events pending though all were fed";
-	const uint64_t holes = am_merge_finish(m);
+	uint64_t holes = 0;
+	if (rnd(2)) { /* by somebody who knows that nothing comes any more, a few at a time */
+		struct am_hole hole[3];
+		for (unsigned looks = 0; looks < 30; looks++)
+			holes += am_merge_close(m, hole, am_merge_holes(m, hole, 3));
+		if (!wrong && !kill && holes)
+			wrong = "a hole where there is none";
+	}
+	holes += am_merge_finish(m);
 	if (!wrong && (am_merge_pending(m) != 0 || seen_count != total))
 		wrong = "events missing after finish";
 	if (!wrong && !kill && holes)

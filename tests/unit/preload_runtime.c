@@ -4,12 +4,14 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 
+#include "preload/holes.h"
 #include "preload_rig.h"
 
 /* ---- rings and order ------------------------------------------------------------------------- */
@@ -244,6 +246,62 @@ Test(signals, a_place_that_a_jump_left_is_mended, .timeout = 20)
 	end();
 	cr_assert_eq(seen.by_kind[AM_SIGNAL], 1000);
 	cr_assert_eq(am_area.file->lost[AM_LOST_TORN], 1);
+}
+
+/* ---- numbers that never come ------------------------------------------------------------------ */
+
+static bool is_enough;
+
+static void *signal_often(void *object)
+{
+	while (!__atomic_load_n(&is_enough, __ATOMIC_RELAXED)) {
+		hook(AM_SIGNAL, (uintptr_t)object);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static uint64_t signals_seen(void)
+{
+	return __atomic_load_n((volatile uint64_t *)&seen.by_kind[AM_SIGNAL], __ATOMIC_RELAXED);
+}
+
+Test(holes, a_number_that_nobody_has_is_passed_over, .timeout = 30)
+{
+	begin(65536, AM_OVERFLOW_BLOCK);
+	const pthread_t t = start(signal_often, (void *)0x6000);
+	while (signals_seen() < 100)
+		sched_yield();
+	am_number(0x6000); /* as one torn out of a record by a jump */
+	/* More than can have been on the way when that happened. */
+	const uint64_t before = signals_seen() + 100000;
+	while (signals_seen() < before)
+		sched_yield();
+	__atomic_store_n(&is_enough, true, __ATOMIC_RELAXED);
+	join(t);
+	end();
+	cr_assert_eq(am_area.file->lost[AM_LOST_TORN], 1);
+}
+
+Test(holes, a_number_that_a_thread_still_has_is_waited_for, .timeout = 30)
+{
+	begin(1 << 20, AM_OVERFLOW_BLOCK);
+	const pthread_t t = start(signal_often, (void *)0x6000);
+	while (signals_seen() < 100)
+		sched_yield();
+	const struct am_here here = AM_HERE;
+	cr_assert(am_log_prepare(1, here));
+	struct am_record r = {.kind = AM_BROADCAST, .has_seq = true, .has_number = true,
+			      .number = am_number(0x6000), .object = 0x6000, .ordered = 0x6000};
+	const uint32_t looks = am_holes_looks;
+	while (__atomic_load_n(&am_holes_looks, __ATOMIC_RELAXED) - looks < 10)
+		sched_yield();
+	cr_assert(am_log_record(&r, here));
+	__atomic_store_n(&is_enough, true, __ATOMIC_RELAXED);
+	join(t);
+	end();
+	cr_assert_eq(am_area.file->lost[AM_LOST_TORN], 0);
+	cr_assert_eq(seen.by_kind[AM_BROADCAST], 1);
 }
 
 /* ---- lanes, names, sites --------------------------------------------------------------------- */
