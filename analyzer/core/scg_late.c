@@ -70,10 +70,10 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 	if (ev->object != AM_THREAD_OBJECT(ev->thread) || v->blind || v->muted)
 		return; /* of one who comes behind it */
 	if (!is_reached_by_others(c, slot)) {
-		if (v->begin == AM_NEVER)
+		if (c->front[slot].begin == AM_NEVER)
 			return;
 		/* The usual case: nobody knows what was before this region. */
-		if (v->n_marks && v->mark[v->n_marks - 1].moment < v->begin)
+		if (v->n_marks && v->mark[v->n_marks - 1].moment < c->front[slot].begin)
 			v->n_marks = 0;
 	}
 	if (v->n_marks == v->cap_marks && !reserve(c, slot))
