@@ -41,10 +41,11 @@ static void add_backtracks(struct dpor *d, uint32_t e, uint32_t p, const uint32_
 	am_trail_races(&d->trail, e, before, is_stuck);
 	for (uint32_t r = 0; r < d->trail.race.n; r++) {
 		struct frame *f = &d->stack.at[d->trail.race.at[r]];
-		const uint64_t open = am_trail_initials(&d->trail, d->trail.race.at[r], p, full) & f->enabled;
-		if (f->backtrack & open)
+		if (!(f->enabled & ~f->backtrack))
 			continue;
-		f->backtrack |= open ? open & -open : f->enabled;
+		const uint64_t one = am_trail_initial(&d->trail, d->trail.race.at[r], p, full,
+						      f->backtrack & f->enabled, f->enabled);
+		f->backtrack |= one ? one : f->enabled;
 	}
 }
 

@@ -235,11 +235,11 @@ static uint32_t first_after(const struct am_trail *t, uint32_t q, uint32_t i)
  * is a run of its steps from the first one after i on; and v's first step of q can begin v unless the
  * first step of another thread in v comes before it.
  */
-uint64_t am_trail_initials(const struct am_trail *t, uint32_t i, uint32_t p, const uint32_t *full)
+uint64_t am_trail_initial(const struct am_trail *t, uint32_t i, uint32_t p, const uint32_t *full,
+			  uint64_t rather, uint64_t among)
 {
 	const uint32_t by = t->step.at[i].thread, end = t->step.n;
-	uint32_t first[AM_TRAIL_THREADS];
-	uint64_t initials = 0;
+	uint32_t first[AM_TRAIL_THREADS] = {0};
 
 	for (uint32_t q = 0; q < t->n; q++) {
 		first[q] = first_after(t, q, i);
@@ -248,17 +248,18 @@ uint64_t am_trail_initials(const struct am_trail *t, uint32_t i, uint32_t p, con
 	}
 	if (first[p] == AM_NONE)
 		first[p] = end;
-	for (uint32_t q = 0; q < t->n; q++) {
-		if (first[q] == AM_NONE)
-			continue;
-		const uint32_t *clock = first[q] == end ? full : clock_of(t, first[q]);
-		bool is_initial = true;
-		for (uint32_t r = 0; r < t->n && is_initial; r++)
-			is_initial = r == q || first[r] == AM_NONE || clock[r] < first[r] + 1;
-		if (is_initial)
-			initials |= UINT64_C(1) << q;
-	}
-	return initials;
+	for (uint64_t left = rather ? rather : among; left; left = rather ? among : 0, rather = 0)
+		for (uint32_t q = 0; q < t->n; q++) {
+			if (first[q] == AM_NONE || !(left >> q & 1))
+				continue;
+			const uint32_t *clock = first[q] == end ? full : clock_of(t, first[q]);
+			bool is_initial = true;
+			for (uint32_t r = 0; r < t->n && is_initial; r++)
+				is_initial = r == q || first[r] == AM_NONE || clock[r] < first[r] + 1;
+			if (is_initial)
+				return UINT64_C(1) << q;
+		}
+	return 0;
 }
 
 /* ---- life -------------------------------------------------------------------------------------- */

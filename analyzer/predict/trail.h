@@ -58,9 +58,11 @@ void am_trail_pop(struct am_trail *trail);
 void am_trail_races(struct am_trail *trail, uint32_t e, const uint32_t *before, bool is_stuck);
 
 /*
- * For the race of step i with event e of thread p, e's clock being `full`: the threads that can begin
- * v, which is what ran after i without following from it, and then e.
+ * For the race of step i with event e of thread p, e's clock being `full`: a thread that can begin v,
+ * which is what ran after i without following from it, and then e. One of the set `rather` if there
+ * is any, else one of `among`; as a set of one, or 0.
  */
-uint64_t am_trail_initials(const struct am_trail *trail, uint32_t i, uint32_t p, const uint32_t *full);
+uint64_t am_trail_initial(const struct am_trail *trail, uint32_t i, uint32_t p, const uint32_t *full,
+			  uint64_t rather, uint64_t among);
 
 #endif
