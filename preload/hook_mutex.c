@@ -5,6 +5,7 @@
  * release. EOWNERDEAD means acquired. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "preload/lane.h"
 #include "preload/log.h"
 #include "preload/real.h"
+#include "preload/runtime.h"
 #include "preload/shadow.h"
 
 enum { TYPE = 3, ROBUST = 16, PRIORITY = 32 };
@@ -96,13 +98,19 @@ SAME(HOT_UNUSUAL, TYPE | ROBUST | PRIORITY);
 SAME(HOT_REAL_LOCK, offsetof(struct am_reals, pthread_mutex_lock));
 SAME(HOT_REAL_UNLOCK, offsetof(struct am_reals, pthread_mutex_unlock));
 
-/* A handler came between the look at the limit and the place: it lies beyond, in the margin or in
+/* A handler came between the look at head and the addition to it, or just behind. What it logged is
+ * complete, so our place is the only one from `index` on that is not. It may lie in the margin, or in
  * the next lap. */
 void am_log_own_late(uint64_t mutex, uint64_t index, uint64_t w0, uint64_t site)
 {
 	const struct am_tls *t = &am_tls;
-	struct am_unit *u = &am_caches(t)->units[index & t->mask];
 
+	if (t->head - index > t->mask + 1) /* it logged more than a lap, and then we took our place */
+		index = t->head - t->mask - 1;
+	while (am_ring_has(t->lane, index))
+		index++;
+	assert(index < t->head);
+	struct am_unit *u = &am_caches(t)->units[index & t->mask];
 	__atomic_store_n(&u->w1, am_own_number(&am_owns[am_own_slot_of(mutex)]) | site,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&u->w0, w0 | mutex << AM_R_OBJECT_SHIFT | am_phase(t, index),

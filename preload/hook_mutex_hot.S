@@ -5,6 +5,11 @@
  * hook_mutex.c. Run in application threads. No lock, no system call, errno untouched.
  *
  * In the lock, the call site is looked up before libc is called: the mutex is then held the shorter.
+ *
+ * The place in the ring: head is read, then added to, then read again. If it is one more than before, the
+ * place is what was read first, and base and phase, read in between, are of its lap; otherwise a
+ * signal handler logged meanwhile, and the place has to be looked for. An exchange and add would take
+ * longer, and all addresses would wait for it.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/hot.h"
@@ -73,9 +78,7 @@ pthread_mutex_lock:
 	leaq	am_owns(%rip), %r10
 	testl	%eax, %eax
 	jne	.Llock_unusual
-	/* The limit is read first: an index below it is of the lap that base and phase, read later,
-	 * speak of, whatever signal handlers did in between. */
-	movq	%fs:HOT_T_LIMIT(%rdi), %r9
+	movq	%fs:HOT_T_HEAD(%rdi), %rcx
 	shrl	$HOT_OWN_SHIFT, %r8d
 	testb	$HOT_UNUSUAL, HOT_KIND(%rbx)
 	jne	.Llock_unusual
@@ -83,17 +86,17 @@ pthread_mutex_lock:
 	cmpq	$0, %fs:HOT_T_EVENT(%rdi)
 	jne	.Llock_unusual
 	addq	%r10, %r8
-	cmpq	%r9, %fs:HOT_T_HEAD(%rdi)
+	cmpq	%fs:HOT_T_LIMIT(%rdi), %rcx
 	jae	.Llock_unusual
 	cmpq	%rbx, (%r8)
 	jne	.Llock_unusual
 	movq	%fs:HOT_T_BASE(%rdi), %r11
+	leaq	1(%rcx), %r9
 	movq	%fs:HOT_T_PHASE(%rdi), %rdx
-	movl	$1, %ecx
-	xaddq	%rcx, %fs:HOT_T_HEAD(%rdi)
+	incq	%fs:HOT_T_HEAD(%rdi)
 	movl	HOT_O_NEXT(%r8), %esi
-	cmpq	%r9, %rcx
-	jae	.Llock_late
+	cmpq	%fs:HOT_T_HEAD(%rdi), %r9
+	jne	.Llock_late
 	shlq	$HOT_UNIT_SHIFT, %rcx
 	leal	1(%rsi), %r10d
 	shlq	$HOT_OBJECT_SHIFT, %rbx
@@ -110,7 +113,7 @@ pthread_mutex_lock:
 	ret
 	.cfi_restore_state
 
-.Llock_late: /* place %rcx, which is not where base and phase are */
+.Llock_late:
 	movq	%rbx, %rdi
 	movq	%rcx, %rsi
 	movl	$HOT_W0_ACQUIRE, %edx
@@ -163,12 +166,12 @@ pthread_mutex_unlock:
 	movq	am_tls@gottpoff(%rip), %rdx
 	testb	$HOT_UNUSUAL, HOT_KIND(%rdi)
 	jne	.Lunlock_unusual
-	movq	%fs:HOT_T_LIMIT(%rdx), %r9 /* first, as in the lock */
+	movq	%fs:HOT_T_HEAD(%rdx), %rcx
 	imull	$HOT_HASH, %edi, %r8d
 	cmpq	$0, %fs:HOT_T_EVENT(%rdx)
 	jne	.Lunlock_unusual
 	imull	$HOT_HASH, %esi, %eax
-	cmpq	%r9, %fs:HOT_T_HEAD(%rdx)
+	cmpq	%fs:HOT_T_LIMIT(%rdx), %rcx
 	jae	.Lunlock_unusual
 	leaq	am_owns(%rip), %r10
 	shrl	$32 - HOT_CACHE_BITS, %eax
@@ -182,12 +185,12 @@ pthread_mutex_unlock:
 	cmpq	%rdi, (%r8)
 	jne	.Lunlock_unusual
 	movq	%fs:HOT_T_BASE(%rdx), %r11
+	leaq	1(%rcx), %r9
 	movq	%fs:HOT_T_PHASE(%rdx), %r10
-	movl	$1, %ecx
-	xaddq	%rcx, %fs:HOT_T_HEAD(%rdx)
+	incq	%fs:HOT_T_HEAD(%rdx)
 	movl	HOT_O_NEXT(%r8), %esi
-	cmpq	%r9, %rcx
-	jae	.Lunlock_late
+	cmpq	%fs:HOT_T_HEAD(%rdx), %r9
+	jne	.Lunlock_late
 	shlq	$HOT_UNIT_SHIFT, %rcx
 	leal	1(%rsi), %r9d
 	movq	%rdi, %rdx
