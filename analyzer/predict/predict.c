@@ -392,10 +392,13 @@ static void search_or_solve(struct am_predict *p, struct am_segment *segment, st
 		search(p, segment, p->options.steps, is_explicit ? model : AM_PREDICT_AVP, r);
 		return;
 	}
-	/* what avp finds is feasible in every stronger model */
+	/* what avp finds is feasible in every stronger model; where the search can prove as well, it has
+	 * half of the work to itself */
+	uint64_t steps = QUICK + QUICK_PER_EVENT * (uint64_t)segment->events;
+	if (is_explicit && steps < p->options.steps / 2)
+		steps = p->options.steps / 2;
 	if (p->options.engine == AM_ENGINE_AUTO && !p->run->at_lock_level &&
-	    search(p, segment, QUICK + QUICK_PER_EVENT * (uint64_t)segment->events,
-		   is_explicit ? model : AM_PREDICT_AVP, r))
+	    search(p, segment, steps, is_explicit ? model : AM_PREDICT_AVP, r))
 		return;
 	solve(p, segment, r);
 	if (r->outcome == AM_OUT_UNDECIDED && p->options.engine == AM_ENGINE_AUTO && is_explicit)
