@@ -1,16 +1,10 @@
 /*
- * The direct encoding: program order, variable definitions, pi-functions, synchronisation; asking and
- * dumping. Tool side; never prints.
+ * The direct encoding: order, values and pi-functions of variables. Tool side; never prints.
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/direct.h"
-#include "analyzer/predict/slice.h"
 
 #include <assert.h>
-
-/* A held lock: bit 31 and the thread; below it, the number of shared holders. */
-enum { SYNC_WIDTH = 32 };
-#define WRITER UINT32_C(0x80000000)
 
 void am_direct_assert(struct am_direct *d, int32_t lit)
 {
@@ -38,13 +32,6 @@ int32_t am_direct_or(struct am_direct *d, const int32_t *lits, uint32_t count)
 			return AM_SMT_TRUE;
 	return am_smt_or(d->smt, lits, count);
 }
-
-#define AND(d, ...)                                                                                \
-	am_direct_and(d, (const int32_t[]){ __VA_ARGS__ },                                         \
-		      sizeof((const int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
-#define CLAUSE(d, ...)                                                                             \
-	am_direct_clause(d, (const int32_t[]){ __VA_ARGS__ },                                      \
-			 sizeof((const int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t))
 
 /* HB(a, b), with must-happen-before folded into constants. Equal numbers count in the order of the
  * events, as the witness has it: so HB is total, and HB(b, a) is its negation. */
@@ -90,71 +77,12 @@ int32_t am_direct_node(struct am_direct *d, uint32_t node)
 
 /* ---- pi-functions ---------------------------------------------------------------------------- */
 
-static bool is_lock_event(const struct am_ctp_event *e)
-{
-	return e->kind == AM_ACQUIRE || e->kind == AM_RELEASE || e->kind == AM_WAIT ||
-	       e->kind == AM_WAKE;
-}
-
-/* The synchronisation variable that e reads and writes, AM_CTP_NONE. */
-static uint32_t sync_variable(const struct am_ctp_event *e)
-{
-	switch (e->kind) {
-	case AM_ACQUIRE:
-	case AM_RELEASE:
-	case AM_POST:
-	case AM_TAKE:
-	case AM_ARRIVE:
-	case AM_LEAVE:
-		return e->object;
-	case AM_WAIT:
-	case AM_WAKE:
-		return e->aux;
-	default:
-		return AM_CTP_NONE;
-	}
-}
-
-static int32_t sync_const(struct am_direct *d, uint64_t v)
-{
-	return am_smt_bv_const(d->smt, SYNC_WIDTH, v);
-}
-
-static bool is_shared(const struct am_ctp_event *e)
-{
-	return (e->kind == AM_ACQUIRE || e->kind == AM_RELEASE) && e->mode == AM_SHARED;
-}
-
-/* What e leaves in its synchronisation variable. */
-static int32_t sync_value(struct am_direct *d, uint32_t e)
-{
-	const struct am_ctp_event *v = &d->ctp->events[e];
-	const int32_t old = d->old[e], one = sync_const(d, 1);
-	switch (v->kind) {
-	case AM_ACQUIRE:
-	case AM_WAKE:
-		return is_shared(v) ? am_smt_op(d->smt, AM_OP_ADD, SYNC_WIDTH, old, one, 0)
-				    : sync_const(d, WRITER + v->thread);
-	case AM_RELEASE:
-	case AM_WAIT:
-		return is_shared(v) ? am_smt_op(d->smt, AM_OP_SUB, SYNC_WIDTH, old, one, 0)
-				    : sync_const(d, 0);
-	case AM_POST:
-	case AM_ARRIVE:
-		return am_smt_op(d->smt, AM_OP_ADD, SYNC_WIDTH, old, one, 0);
-	case AM_TAKE:
-		return am_smt_op(d->smt, AM_OP_SUB, SYNC_WIDTH, old, one, 0);
-	default:
-		return old;
-	}
-}
-
 static bool defines(const struct am_ctp_event *v, const struct am_ctp_event *e)
 {
 	if (am_ctp_is_access(e))
 		return am_ctp_is_store(v) && v->loc == e->loc;
-	const uint32_t o = sync_variable(e);
-	return sync_variable(v) == o && v->kind != AM_LEAVE;
+	const uint32_t o = am_direct_sync_variable(e);
+	return am_direct_sync_variable(v) == o && v->kind != AM_LEAVE;
 }
 
 /* Does the definition in w reach this piece of e? A literal. */
@@ -194,10 +122,8 @@ static uint32_t byte_node(struct am_ctp *ctp, uint32_t w, uint32_t e, uint32_t p
 static int32_t initial(struct am_direct *d, uint32_t e, uint32_t piece, uint32_t size)
 {
 	const struct am_ctp_event *v = &d->ctp->events[e];
-	if (!am_ctp_is_access(v)) {
-		const struct am_ctp_object *o = &d->ctp->objects[sync_variable(v)];
-		return sync_const(d, o->class == AM_CTP_SEM ? o->count : 0);
-	}
+	if (!am_ctp_is_access(v))
+		return am_direct_sync_initial(d, v);
 	const struct am_ctp_object *o = &d->ctp->objects[v->object];
 	uint64_t at = 0;
 	const bool fixed = !v->offset || am_ctp_is_const(d->ctp, v->offset, &at);
@@ -220,61 +146,119 @@ static int32_t definition(struct am_direct *d, uint32_t w, uint32_t e, uint32_t 
 {
 	if (!am_ctp_is_access(&d->ctp->events[e])) {
 		am_direct_old(d, w);
-		return sync_value(d, w);
+		return am_direct_sync_value(d, w);
 	}
 	return am_direct_node(d, by_byte ? byte_node(d->ctp, w, e, piece)
 					 : d->ctp->events[w].value);
 }
 
-/* Takes a lock exclusively. */
-static bool takes(const struct am_ctp_event *e)
+/* The definitions that a use may see or that may hide one from it, in the order of the events. */
+struct defs {
+	struct am_direct *d;
+	uint32_t use, piece;
+	bool by_byte;
+	struct am_list list;
+};
+
+/* Writes all of the piece whenever its thread comes past it. */
+static bool is_sure(const struct defs *f, uint32_t w)
 {
-	return e->kind == AM_WAKE || (e->kind == AM_ACQUIRE && e->mode != AM_SHARED);
+	return !f->d->ctp->events[w].guard &&
+	       covers(f->d, w, f->use, f->piece, f->by_byte) == AM_SMT_TRUE;
 }
 
-/*
- * part = the latest definition before e (section 4.2): one disjunct per definition: its value, it is
- * executed before e, every other one is not executed, or does not reach, or is before it, or after e.
- */
+static void find_definitions(struct defs *f)
+{
+	const struct am_ctp *ctp = f->d->ctp;
+	for (uint32_t i = 0; i < ctp->event_count; i++)
+		if (i != f->use && defines(&ctp->events[i], &ctp->events[f->use]) &&
+		    !am_must_before(&f->d->engine->must, f->use, i))
+			AM_PUSH(f->list.list, f->list.count, f->list.room) = i;
+}
+
+/* Does every run that gets to the use have another definition between i and it? */
+static bool is_hidden(const struct defs *f, uint32_t i)
+{
+	const struct am_must *must = &f->d->engine->must;
+	for (uint32_t k = 0; k < f->list.count; k++) {
+		const uint32_t j = f->list.list[k];
+		if ((i == AM_CTP_NONE || am_must_before(must, i, j)) &&
+		    am_must_before(must, j, f->use) && is_sure(f, j))
+			return true;
+	}
+	return false;
+}
+
+/* Does what is said about another definition say it of j, too? After i, in its thread, the next one
+ * comes first; before the use, in its thread, the one before it comes last. */
+static bool is_implied(const struct defs *f, uint32_t i, uint32_t j)
+{
+	const struct am_ctp_event *events = f->d->ctp->events, *y = &events[j], *u = &events[f->use];
+	const struct am_ctp_event *x = i == AM_CTP_NONE ? NULL : &events[i];
+	for (uint32_t k = 0; k < f->list.count; k++) {
+		const uint32_t o = f->list.list[k];
+		const struct am_ctp_event *z = &events[o];
+		if (o == j || o == i || z->thread != y->thread)
+			continue;
+		if (x && z->thread == x->thread && x->pos < z->pos && z->pos < y->pos &&
+		    is_sure(f, o))
+			return true;
+		if (z->thread == u->thread && y->pos < z->pos && z->pos < u->pos && is_sure(f, o))
+			return true;
+	}
+	return false;
+}
+
+/* i is the latest definition before the use (section 4.2): it is executed before it, and every other
+ * one is not executed, or does not reach, or is before i, or after the use. Events that are not in the
+ * prefix lie behind all that are, so only guards need to be asked for. */
+static void is_latest(struct defs *f, uint32_t i, struct am_lits *all)
+{
+	struct am_direct *d = f->d;
+	const uint32_t e = f->use;
+	if (i != AM_CTP_NONE) {
+		if (d->ctp->events[i].guard)
+			am_lits_add(all, d->run[i]);
+		am_lits_add(all, am_direct_before(d, i, e));
+		am_lits_add(all, covers(d, i, e, f->piece, f->by_byte));
+	}
+	for (uint32_t k = 0; k < f->list.count; k++) {
+		const uint32_t j = f->list.list[k];
+		if (j == i || is_implied(f, i, j))
+			continue;
+		const int32_t out[] = { d->ctp->events[j].guard ? -d->run[j] : AM_SMT_FALSE,
+					-covers(d, j, e, f->piece, f->by_byte),
+					i == AM_CTP_NONE ? AM_SMT_FALSE : am_direct_before(d, j, i),
+					am_direct_before(d, e, j) };
+		am_lits_add(all, am_direct_or(d, out, 4));
+	}
+}
+
+/* part = the latest definition before e: one disjunct per definition, and one for the initial value. */
 static void pi_function(struct am_direct *d, uint32_t e, uint32_t piece, bool by_byte, int32_t part,
 			uint32_t size)
 {
+	struct defs f = { .d = d, .use = e, .piece = piece, .by_byte = by_byte };
 	struct am_lits any = { 0 }, all = { 0 };
-	const struct am_ctp *ctp = d->ctp;
+	find_definitions(&f);
 	am_lits_add(&any, -d->run[e]);
-	for (uint32_t i = 0; i <= ctp->event_count; i++) {
-		const bool is_initial = i == ctp->event_count;
-		if (!is_initial && (i == e || !defines(&ctp->events[i], &ctp->events[e]) ||
-				    am_must_before(&d->engine->must, e, i)))
-			continue;
-		/* a lock is taken when free: only what frees it can be the definition (section 4.3) */
-		if (!is_initial && takes(&ctp->events[e]) && takes(&ctp->events[i]))
+	for (uint32_t k = 0; k <= f.list.count; k++) {
+		const uint32_t i = k < f.list.count ? f.list.list[k] : AM_CTP_NONE;
+		/* a lock is taken when free: only what frees it can be the definition (end of 4.3) */
+		if (is_hidden(&f, i) || (i != AM_CTP_NONE && am_direct_takes(&d->ctp->events[e]) &&
+					 am_direct_takes(&d->ctp->events[i])))
 			continue;
 		all.count = 0;
-		if (is_initial) {
-			am_lits_add(&all, am_smt_eq(d->smt, part, initial(d, e, piece, size)));
-		} else {
-			am_lits_add(&all, d->run[i]);
-			am_lits_add(&all, am_direct_before(d, i, e));
-			am_lits_add(&all, covers(d, i, e, piece, by_byte));
-			am_lits_add(&all,
-				    am_smt_eq(d->smt, part, definition(d, i, e, piece, by_byte)));
-		}
-		for (uint32_t j = 0; j < ctp->event_count; j++) {
-			if (j == i || j == e || !defines(&ctp->events[j], &ctp->events[e]) ||
-			    am_must_before(&d->engine->must, e, j))
-				continue;
-			const int32_t out[] = { -d->run[j], -covers(d, j, e, piece, by_byte),
-						is_initial ? AM_SMT_FALSE
-							   : am_direct_before(d, j, i),
-						am_direct_before(d, e, j) };
-			am_lits_add(&all, am_direct_or(d, out, 4));
-		}
+		am_lits_add(&all, am_smt_eq(d->smt, part,
+					    i == AM_CTP_NONE ? initial(d, e, piece, size)
+							     : definition(d, i, e, piece, by_byte)));
+		is_latest(&f, i, &all);
 		am_lits_add(&any, am_direct_and(d, all.list, all.count));
 	}
 	am_direct_clause(d, any.list, any.count);
 	free(any.list);
 	free(all.list);
+	free(f.list.list);
 }
 
 int32_t am_direct_old(struct am_direct *d, uint32_t e)
@@ -283,8 +267,8 @@ int32_t am_direct_old(struct am_direct *d, uint32_t e)
 	if (d->old[e])
 		return d->old[e];
 	if (!am_ctp_is_access(v)) {
-		d->old[e] = am_smt_bv(d->smt, "pi", SYNC_WIDTH);
-		pi_function(d, e, 0, false, d->old[e], SYNC_WIDTH / 8);
+		d->old[e] = am_smt_bv(d->smt, "pi", AM_DIRECT_SYNC_WIDTH);
+		pi_function(d, e, 0, false, d->old[e], AM_DIRECT_SYNC_WIDTH / 8);
 		return d->old[e];
 	}
 	const uint32_t size = v->size;
@@ -301,305 +285,4 @@ int32_t am_direct_old(struct am_direct *d, uint32_t e)
 		pi_function(d, e, k, true, byte, 1);
 	}
 	return d->old[e];
-}
-
-/* ---- synchronisation ------------------------------------------------------------------------- */
-
-/* The assume part of a synchronisation event, over its pi-function. */
-static int32_t sync_assume(struct am_direct *d, uint32_t e)
-{
-	const struct am_ctp_event *v = &d->ctp->events[e];
-	const int32_t old = am_direct_old(d, e), zero = sync_const(d, 0);
-	const int32_t writer = sync_const(d, WRITER);
-	switch (v->kind) {
-	case AM_ACQUIRE:
-	case AM_WAKE:
-		return is_shared(v) ? am_smt_op(d->smt, AM_OP_ULT, 1, old, writer, 0)
-				    : am_smt_eq(d->smt, old, zero);
-	case AM_RELEASE:
-	case AM_WAIT:
-		if (!is_shared(v))
-			return am_smt_eq(d->smt, old, sync_const(d, WRITER + v->thread));
-		return AND(d, am_smt_op(d->smt, AM_OP_ULT, 1, old, writer, 0),
-			   am_smt_op(d->smt, AM_OP_UGT, 1, old, zero, 0));
-	case AM_TAKE:
-		return am_smt_op(d->smt, AM_OP_SGT, 1, old, zero, 0);
-	default:
-		return AM_SMT_TRUE;
-	}
-}
-
-/* leave: the generation of the thread's own arrival is full. */
-static int32_t leave_assume(struct am_direct *d, uint32_t e)
-{
-	const struct am_ctp_event *v = &d->ctp->events[e];
-	const int32_t n = sync_const(d, d->ctp->objects[v->object].count);
-	if (v->match == AM_CTP_NONE)
-		return AM_SMT_FALSE;
-	const int32_t rank = am_direct_old(d, v->match), now = am_direct_old(d, e);
-	int32_t need = am_smt_op(d->smt, AM_OP_UDIV, SYNC_WIDTH, rank, n, 0);
-	need = am_smt_op(d->smt, AM_OP_ADD, SYNC_WIDTH, need, sync_const(d, 1), 0);
-	need = am_smt_op(d->smt, AM_OP_MUL, SYNC_WIDTH, need, n, 0);
-	return am_smt_op(d->smt, AM_OP_UGE, 1, now, need, 0);
-}
-
-/* wake: a signal of its own, or a broadcast, between the wait and the wake. */
-static void notifications(struct am_direct *d, uint32_t cond)
-{
-	const struct am_ctp *ctp = d->ctp;
-	struct am_list signals = { 0 };
-	struct am_lits used = { 0 }; /* by wake, then by signal */
-	uint32_t wakes = 0;
-	for (uint32_t s = 0; s < ctp->event_count; s++)
-		if ((ctp->events[s].kind == AM_SIGNAL || ctp->events[s].kind == AM_BROADCAST) &&
-		    ctp->events[s].object == cond)
-			AM_PUSH(signals.list, signals.count, signals.room) = s;
-	for (uint32_t e = 0; e < ctp->event_count; e++) {
-		const struct am_ctp_event *v = &ctp->events[e];
-		if (v->kind != AM_WAKE || v->object != cond)
-			continue;
-		if (v->match == AM_CTP_NONE) {
-			am_direct_assert(d, -d->run[e]);
-			continue;
-		}
-		if (ctp->spurious || (v->flags & (AM_TIMED_OUT | AM_CANCELLED)))
-			continue;
-		struct am_lits any = { 0 };
-		am_lits_add(&any, -d->run[e]);
-		wakes++;
-		for (uint32_t i = 0; i < signals.count; i++) {
-			const uint32_t s = signals.list[i];
-			const int32_t m = am_smt_bool(d->smt, "m");
-			am_lits_add(&any, m);
-			am_lits_add(&used, m);
-			CLAUSE(d, -m, d->run[s]);
-			CLAUSE(d, -m, am_direct_before(d, v->match, s));
-			CLAUSE(d, -m, am_direct_before(d, s, e));
-		}
-		am_direct_clause(d, any.list, any.count);
-		free(any.list);
-	}
-	for (uint32_t i = 0; i < signals.count; i++)
-		for (uint32_t a = 0; a < wakes && ctp->events[signals.list[i]].kind == AM_SIGNAL; a++)
-			for (uint32_t b = 0; b < a; b++)
-				CLAUSE(d, -used.list[a * signals.count + i],
-				       -used.list[b * signals.count + i]);
-	free(signals.list);
-	free(used.list);
-}
-
-/* ---- the formula ----------------------------------------------------------------------------- */
-
-static void program_order(struct am_direct *d)
-{
-	const struct am_ctp *ctp = d->ctp;
-	for (uint32_t a = 0; a < ctp->event_count; a++)
-		for (uint32_t i = d->engine->must.first[a]; i < d->engine->must.first[a + 1]; i++) {
-			const uint32_t b = d->engine->must.out[i];
-			am_direct_assert(d, am_smt_less(d->smt, d->order[a], d->order[b]));
-		}
-	for (uint32_t i = 0; i < ctp->order_count; i++)
-		CLAUSE(d, -d->x[ctp->orders[i].after], d->x[ctp->orders[i].before]);
-	for (uint32_t t = 0; t < ctp->thread_count; t++) {
-		const struct am_ctp_thread *th = &ctp->threads[t];
-		for (uint32_t i = 0; i < th->length; i++) {
-			const uint32_t e = th->events[i];
-			if (d->engine->must.never[e])
-				am_direct_assert(d, -d->x[e]);
-			if (i == 0) {
-				if (th->fork != AM_CTP_NONE)
-					CLAUSE(d, -d->x[e], d->run[th->fork]);
-				continue;
-			}
-			const uint32_t p = th->events[i - 1];
-			CLAUSE(d, -d->x[e], d->x[p]);
-			if (ctp->events[p].kind == AM_ASSERT)
-				CLAUSE(d, -d->x[e], -d->run[p],
-				       am_direct_node(d, ctp->events[p].cond));
-		}
-	}
-}
-
-static void event_formula(struct am_direct *d, uint32_t e)
-{
-	struct am_ctp *ctp = d->ctp;
-	const struct am_ctp_event v = ctp->events[e];
-	if (v.cond && v.kind != AM_ASSERT)
-		CLAUSE(d, -d->run[e], am_direct_node(d, v.cond));
-	if (is_lock_event(&v) || v.kind == AM_TAKE)
-		CLAUSE(d, -d->run[e], sync_assume(d, e));
-	if (v.kind == AM_LEAVE)
-		CLAUSE(d, -d->run[e], leave_assume(d, e));
-	if (v.kind == AM_JOIN && ctp->threads[v.object].length) {
-		const struct am_ctp_thread *t = &ctp->threads[v.object];
-		const uint32_t last = t->events[t->length - 1];
-		CLAUSE(d, -d->run[e], d->x[last]);
-		CLAUSE(d, -d->run[e], am_direct_before(d, last, e));
-		if (ctp->events[last].kind == AM_ASSERT)
-			CLAUSE(d, -d->run[e], -d->run[last],
-			       am_direct_node(d, ctp->events[last].cond));
-	}
-	if (am_ctp_is_access(&v) && v.offset && !am_ctp_is_const(ctp, v.offset, NULL)) {
-		const uint32_t size = ctp->objects[v.object].size;
-		const uint32_t in = am_ctp_op(ctp, AM_OP_ULE, 1, v.offset,
-					      am_ctp_const(ctp, 64, size - v.size), 0);
-		CLAUSE(d, -d->run[e], am_direct_node(d, in));
-	}
-}
-
-void am_direct_build(struct am_direct *d, struct am_engine *engine)
-{
-	const uint32_t n = engine->ctp->event_count;
-	*d = (struct am_direct){ .engine = engine, .ctp = engine->ctp };
-	d->smt = am_smt_new("ALL", engine->options.budget.ms);
-	d->order = am_zalloc(n, sizeof *d->order);
-	d->x = am_zalloc(n, sizeof *d->x);
-	d->run = am_zalloc(n, sizeof *d->run);
-	d->old = am_zalloc(n, sizeof *d->old);
-	for (uint32_t e = 0; e < n; e++) {
-		d->order[e] = am_smt_int(d->smt, "O");
-		d->x[e] = am_smt_bool(d->smt, "X");
-		d->run[e] = d->ctp->events[e].guard ? am_smt_bool(d->smt, "g") : d->x[e];
-	}
-	for (uint32_t e = 0; e < n; e++)
-		if (d->ctp->events[e].guard)
-			am_direct_assert(d, am_smt_iff(d->smt, d->run[e],
-						       AND(d, d->x[e],
-							   am_direct_node(d, d->ctp->events[e].guard))));
-	program_order(d);
-	for (uint32_t e = 0; e < n; e++)
-		event_formula(d, e);
-	for (uint32_t o = 0; o < d->ctp->object_count; o++)
-		if (d->ctp->objects[o].class == AM_CTP_COND)
-			notifications(d, o);
-}
-
-void am_direct_clear(struct am_direct *d)
-{
-	am_smt_free(d->smt);
-	free(d->order);
-	free(d->x);
-	free(d->run);
-	free(d->old);
-	free(d->node);
-}
-
-/* ---- asking ---------------------------------------------------------------------------------- */
-
-struct placed {
-	int64_t at;
-	uint32_t event;
-};
-
-static int by_order(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
-/* The model's linearisation, executed; false if the interpreter disagrees. */
-static bool witness(struct am_direct *d, struct am_answer *answer)
-{
-	const uint32_t n = d->ctp->event_count;
-	struct placed *p = am_zalloc(n, sizeof *p);
-	struct am_exec x;
-	uint32_t count = 0;
-	bool fine = true;
-	for (uint32_t e = 0; e < n; e++)
-		if (am_smt_true(d->smt, d->x[e]))
-			p[count++] = (struct placed){ am_smt_number(d->smt, d->order[e]), e };
-	qsort(p, count, sizeof *p, by_order);
-	am_exec_init(&x, d->ctp, AM_MODEL_SC);
-	answer->run = am_zalloc(count, sizeof *answer->run);
-	for (uint32_t i = 0; i < count && fine; i++) {
-		const enum am_step s = am_exec_step(&x, p[i].event);
-		fine = s == AM_STEP_OK || s == AM_STEP_SKIPPED;
-		if (s == AM_STEP_OK)
-			answer->run[answer->length++] = p[i].event;
-	}
-	am_exec_clear(&x);
-	free(p);
-	return fine;
-}
-
-static void count(struct am_engine *engine, struct am_direct *d)
-{
-	struct am_smt_stats s;
-	am_smt_get_stats(d->smt, &s);
-	engine->stats.literals += s.variables;
-	engine->stats.clauses += d->clauses;
-	engine->stats.conflicts += s.conflicts;
-	engine->stats.decisions += s.decisions;
-	engine->stats.propagations += s.propagations;
-	engine->stats.checks += s.checks;
-}
-
-/* The part of the program that the query needs, as an engine of its own. */
-struct sliced {
-	struct am_slice slice;
-	struct am_engine engine;
-};
-
-static struct am_query slice_off(struct sliced *part, struct am_engine *engine,
-				 const struct am_query *query)
-{
-	am_slice_make(&part->slice, engine->ctp, query);
-	part->engine = (struct am_engine){ .ctp = part->slice.ctp, .options = engine->options };
-	am_must_init(&part->engine.must, part->engine.ctp, AM_MODEL_SC);
-	return am_slice_query(&part->slice, query);
-}
-
-static void put_back(struct sliced *part)
-{
-	am_must_clear(&part->engine.must);
-	am_slice_clear(&part->slice);
-}
-
-void am_direct_ask(struct am_engine *engine, const struct am_query *query,
-		   struct am_answer *answer)
-{
-	answer->verdict = AM_UNDECIDED;
-	if (engine->options.model != AM_MODEL_SC) {
-		answer->reason = "the direct encoding knows sequential consistency only";
-		return;
-	}
-	struct am_direct d;
-	struct sliced part;
-	const struct am_query q = slice_off(&part, engine, query);
-	am_direct_build(&d, &part.engine);
-	am_direct_assert(&d, am_direct_property(&d, &q));
-	answer->rounds = 1;
-	switch (am_smt_check(d.smt, NULL, 0, engine->options.budget.units)) {
-	case AM_SMT_UNSAT:
-		answer->verdict = AM_INFEASIBLE;
-		break;
-	case AM_SMT_UNKNOWN:
-		answer->reason = am_smt_error(d.smt) ? "the solver failed" : "solver budget used up";
-		break;
-	case AM_SMT_SAT:
-		if (witness(&d, answer)) {
-			answer->verdict = AM_FEASIBLE;
-			am_slice_restore(&part.slice, answer);
-		} else
-			answer->reason = "internal: the model is not a run of the program";
-	}
-	engine->stats.sliced_events = part.engine.ctp->event_count;
-	count(engine, &d);
-	am_direct_clear(&d);
-	put_back(&part);
-}
-
-bool am_engine_dump_smt2(struct am_engine *engine, const struct am_query *query, FILE *out)
-{
-	struct am_direct d;
-	struct sliced part;
-	const struct am_query q = slice_off(&part, engine, query);
-	am_direct_build(&d, &part.engine);
-	am_direct_assert(&d, am_direct_property(&d, &q));
-	const bool fine = am_smt_dump(d.smt, NULL, 0, out);
-	am_direct_clear(&d);
-	put_back(&part);
-	return fine;
 }

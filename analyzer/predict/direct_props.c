@@ -283,11 +283,12 @@ static int32_t reads_from(struct am_direct *d, uint32_t a, uint32_t b)
 	return t;
 }
 
-static int32_t race(struct am_direct *d, const struct am_query *q)
+/* Happens-before of the executed events: at least the edges, and transitive. */
+static void happens_before(struct am_direct *d)
 {
 	const struct am_ctp *ctp = d->ctp;
 	const uint32_t n = ctp->event_count;
-	int32_t *hb = am_zalloc((size_t)n * n, sizeof *hb);
+	int32_t *hb = d->hb = am_zalloc((size_t)n * n, sizeof *hb);
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++) {
 			const struct am_ctp_event *x = &ctp->events[i], *y = &ctp->events[j];
@@ -312,6 +313,14 @@ static int32_t race(struct am_direct *d, const struct am_query *q)
 							       hb[i * n + j] };
 					am_direct_clause(d, c, 3);
 				}
+}
+
+static int32_t race(struct am_direct *d, const struct am_query *q)
+{
+	const uint32_t n = d->ctp->event_count;
+	if (!d->hb)
+		happens_before(d);
+	const int32_t *hb = d->hb;
 	struct am_lits some = { 0 };
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = a + 1; b < n; b++) {
@@ -324,7 +333,6 @@ static int32_t race(struct am_direct *d, const struct am_query *q)
 		}
 	const int32_t t = am_direct_or(d, some.list, some.count);
 	free(some.list);
-	free(hb);
 	return t;
 }
 

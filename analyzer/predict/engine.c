@@ -34,6 +34,7 @@ void am_engine_free(struct am_engine *engine)
 		return;
 	if (engine->lazy)
 		am_lazy_free(engine->lazy);
+	am_direct_free(engine->direct);
 	am_must_clear(&engine->must);
 	free(engine);
 }

@@ -38,6 +38,8 @@ struct am_lazy *am_lazy_new(struct am_ctp *ctp, const struct am_engine_options *
 	z->is_active = am_zalloc(n, sizeof *z->is_active);
 	z->checks = am_zalloc(n, sizeof *z->checks);
 	z->stores = am_zalloc(ctp->loc_count, sizeof *z->stores);
+	z->between = am_zalloc((size_t)ctp->thread_count * ctp->thread_count, sizeof *z->between);
+	z->goal = 1; /* 0: no goal */
 	z->sem_on = am_zalloc(ctp->object_count, sizeof *z->sem_on);
 	z->cond_on = am_zalloc(ctp->object_count, sizeof *z->cond_on);
 	z->order = am_zalloc(n, sizeof *z->order);
@@ -63,6 +65,8 @@ void am_lazy_free(struct am_lazy *z)
 		free(z->by_lock[i].list);
 	for (uint32_t i = 0; i < z->ctp->loc_count; i++)
 		free(z->stores[i].list);
+	for (uint32_t i = 0; i < z->ctp->thread_count * z->ctp->thread_count; i++)
+		free(z->between[i].list);
 	am_smt_free(z->smt);
 	am_must_clear(&z->must);
 	am_exec_clear(&z->exec);
@@ -81,6 +85,7 @@ void am_lazy_free(struct am_lazy *z)
 	free(z->is_active);
 	free(z->checks);
 	free(z->stores);
+	free(z->between);
 	free(z->sem_on);
 	free(z->cond_on);
 	free(z->truth);
@@ -202,13 +207,28 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void read_model(struct am_lazy *z)
+static void read_truths(struct am_lazy *z, const int32_t *vars, uint32_t count)
 {
-	int8_t *values = am_zalloc(z->var_count, 1);
-	am_smt_truths(z->smt, z->vars, z->var_count, values);
-	for (uint32_t i = 0; i < z->var_count; i++)
-		z->truth[z->vars[i]] = values[i];
+	int8_t *values = am_zalloc(count, 1);
+	am_smt_truths(z->smt, vars, count, values);
+	for (uint32_t i = 0; i < count; i++)
+		z->truth[vars[i]] = values[i];
 	free(values);
+}
+
+/* Orders that do not matter keep an old value; nobody looks at it. */
+static void read_model(struct am_lazy *z, const struct am_goal *goal)
+{
+	struct am_lits vars = { 0 };
+	for (uint32_t i = 0; i < z->var_count; i++)
+		am_lits_add(&vars, z->vars[i]);
+	for (uint32_t i = 0; i < z->pair_count; i++)
+		if (am_lazy_pair_matters(z, &z->pairs[i]))
+			am_lits_add(&vars, z->pairs[i].lit);
+	for (uint32_t i = 0; i < goal->uses.count; i++)
+		am_lits_add(&vars, goal->uses.list[i]);
+	read_truths(z, vars.list, vars.count);
+	free(vars.list);
 }
 
 static bool is_marker(const struct am_ctp_event *e)
@@ -295,7 +315,7 @@ static void refine(struct am_lazy *z, struct am_goal *goal, struct am_answer *an
 			answer->verdict = AM_INFEASIBLE;
 			return;
 		}
-		read_model(z);
+		read_model(z, goal);
 		if (am_lazy_linearise(z) && am_lazy_check_locks(z) && execute(z) &&
 		    goal->holds(z, goal))
 			break;
@@ -316,7 +336,10 @@ void am_lazy_ask(struct am_lazy *z, const struct am_query *query, struct am_answ
 	do {
 		const bool narrow = goal.narrow;
 		z->give_up = NULL;
+		z->goal++;
+		z->is_making = true;
 		am_goal_make(z, query, &goal);
+		z->is_making = false;
 		if (z->give_up) {
 			answer->verdict = AM_UNDECIDED;
 			answer->reason = z->give_up;

@@ -31,11 +31,14 @@ struct am_section {
 	bool shared;
 };
 
-/* An order that something asked for. lit true: a before b. */
+/* An order that something asked for. lit true: a before b. What only the query of another goal asked
+ * for does not matter to this one. */
 struct am_pair {
 	uint32_t a, b;	 /* events; or sections, if is_section */
 	int32_t lit;
+	uint32_t goal;	 /* the last goal that asked for it in its query */
 	bool is_section;
+	bool is_lasting; /* clauses of every query use it */
 };
 
 /* One possible source of a piece of an access. */
@@ -88,6 +91,10 @@ struct am_lazy {
 	struct am_pair *pairs;
 	uint32_t pair_count, pair_room;
 	uint32_t *pair_hash, pair_hash_size;
+	struct am_list *between; /* by thread and thread: pairs of their events, or of their sections */
+	uint32_t goal;		 /* number of the goal */
+	bool is_making;		 /* its query is being made */
+	uint32_t news;		 /* orders that came to matter so far */
 
 	struct am_activation *active; /* by event */
 	bool *is_active;
@@ -99,7 +106,7 @@ struct am_lazy {
 	/* the current round */
 	int8_t *truth; /* by solver variable */
 	uint32_t truth_room;
-	int32_t *vars; /* all variables that a round looks at */
+	int32_t *vars; /* the variables that a round looks at, beside those that the goal uses */
 	uint32_t var_count, var_room;
 	uint32_t *order, order_count; /* the linearisation */
 	struct am_lits clause;
@@ -131,9 +138,11 @@ void am_lazy_ask(struct am_lazy *z, const struct am_query *query, struct am_answ
 
 /* lazy_lit.c: literals and clauses */
 int32_t am_lazy_fresh(struct am_lazy *z, const char *name);
+int32_t am_lazy_hidden(struct am_lazy *z, const char *name); /* no round looks at it */
 void am_lazy_clause(struct am_lazy *z, const int32_t *lits, uint32_t count);
 int32_t am_lazy_node(struct am_lazy *z, uint32_t node);	       /* 0: true */
 int32_t am_lazy_before(struct am_lazy *z, uint32_t a, uint32_t b);
+bool am_lazy_pair_matters(const struct am_lazy *z, const struct am_pair *pair);
 int32_t am_lazy_happens(struct am_lazy *z, uint32_t e);	       /* executed: X_e and its guard */
 void am_lazy_not_executed(struct am_lazy *z, struct am_lits *out, uint32_t e); /* adds -X, -guard */
 bool am_lazy_truth(const struct am_lazy *z, int32_t lit);

@@ -13,8 +13,14 @@ void am_lits_add(struct am_lits *lits, int32_t lit)
 
 int32_t am_lazy_fresh(struct am_lazy *z, const char *name)
 {
-	const int32_t v = am_smt_bool(z->smt, name);
+	const int32_t v = am_lazy_hidden(z, name);
 	AM_PUSH(z->vars, z->var_count, z->var_room) = v;
+	return v;
+}
+
+int32_t am_lazy_hidden(struct am_lazy *z, const char *name)
+{
+	const int32_t v = am_smt_bool(z->smt, name);
 	z->truth = am_grow(z->truth, &z->truth_room, (uint32_t)v + 1, sizeof *z->truth);
 	z->stats->literals++;
 	return v;
@@ -121,6 +127,93 @@ static void grow_hash(struct am_lazy *z)
 	}
 }
 
+bool am_lazy_pair_matters(const struct am_lazy *z, const struct am_pair *pair)
+{
+	return pair->is_lasting || pair->goal == z->goal;
+}
+
+static void ask_for(struct am_lazy *z, struct am_pair *p)
+{
+	z->news += !am_lazy_pair_matters(z, p);
+	if (z->is_making)
+		p->goal = z->goal;
+	else
+		p->is_lasting = true;
+}
+
+/* ---- orders of two threads are monotone ------------------------------------------------------- */
+
+/* Pairs of two threads beyond which cycles are left to the rounds. */
+enum { MOST_COMPARED = 3000 };
+
+/* Of a pair: where its ends stand in their threads, that of the smaller thread first, and the literal
+ * "the first before the second". Of sections, the ends are where they open. */
+struct spot {
+	uint32_t p, q;
+	int32_t lit;
+};
+
+static struct spot spot_of(const struct am_lazy *z, const struct am_pair *pair)
+{
+	const struct am_ctp_event *events = z->ctp->events;
+	const uint32_t a = pair->is_section ? z->sections[pair->a].open : pair->a;
+	const uint32_t b = pair->is_section ? z->sections[pair->b].open : pair->b;
+	if (events[a].thread < events[b].thread)
+		return (struct spot){ events[a].pos, events[b].pos, pair->lit };
+	return (struct spot){ events[b].pos, events[a].pos, -pair->lit };
+}
+
+/* The nearest pairs that `from` implies (p' <= p, q <= q'), or that imply it (reversed): of those, a
+ * staircase, from which the others follow. */
+static void imply_nearest(struct am_lazy *z, const struct am_list *l, struct spot from, bool reversed)
+{
+	struct am_list near = { 0 };
+	const int32_t sign = reversed ? -1 : 1;
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct spot s = spot_of(z, &z->pairs[l->list[i]]);
+		const uint32_t p = reversed ? s.q : s.p, q = reversed ? s.p : s.q;
+		const uint32_t fp = reversed ? from.q : from.p, fq = reversed ? from.p : from.q;
+		bool beaten = p > fp || q < fq || s.lit == from.lit;
+		for (uint32_t k = 0; k < near.count && !beaten; k++) {
+			const struct spot o = spot_of(z, &z->pairs[near.list[k]]);
+			const uint32_t op = reversed ? o.q : o.p, oq = reversed ? o.p : o.q;
+			beaten = op >= p && oq <= q;
+			if (!beaten && p >= op && q <= oq)
+				near.list[k--] = near.list[--near.count];
+		}
+		if (!beaten)
+			AM_PUSH(near.list, near.count, near.room) = l->list[i];
+	}
+	for (uint32_t k = 0; k < near.count; k++) {
+		const struct spot s = spot_of(z, &z->pairs[near.list[k]]);
+		CLAUSE(z, -sign * from.lit, sign * s.lit);
+	}
+	free(near.list);
+}
+
+/*
+ * In sc a run, with what it leaves out put behind it, is one order of all events that keeps program
+ * order: so a before b means that all up to a in its thread come before all from b on in its. The
+ * literal of two sections is the order of their opens there.
+ */
+static void keep_monotone(struct am_lazy *z, uint32_t index)
+{
+	const struct am_pair *pair = &z->pairs[index];
+	const uint32_t a = pair->is_section ? z->sections[pair->a].open : pair->a;
+	const uint32_t b = pair->is_section ? z->sections[pair->b].open : pair->b;
+	const uint32_t s = z->ctp->events[a].thread, t = z->ctp->events[b].thread;
+	if (z->options.model != AM_MODEL_SC)
+		return;
+	assert(s != t);
+	struct am_list *l = &z->between[(s < t ? s : t) * z->ctp->thread_count + (s < t ? t : s)];
+	if (l->count >= MOST_COMPARED)
+		return;
+	const struct spot spot = spot_of(z, pair);
+	imply_nearest(z, l, spot, false);
+	imply_nearest(z, l, spot, true);
+	AM_PUSH(l->list, l->count, l->room) = index;
+}
+
 /* The literal "a before b", a < b by number; *is_new if it was made now. */
 static int32_t pair(struct am_lazy *z, uint32_t a, uint32_t b, bool is_section, bool *is_new)
 {
@@ -128,12 +221,16 @@ static int32_t pair(struct am_lazy *z, uint32_t a, uint32_t b, bool is_section, 
 		grow_hash(z);
 	const uint32_t i = pair_slot(z, a, b, is_section);
 	*is_new = !z->pair_hash[i];
-	if (!*is_new)
+	if (!*is_new) {
+		ask_for(z, &z->pairs[z->pair_hash[i] - 1]);
 		return z->pairs[z->pair_hash[i] - 1].lit;
-	const int32_t lit = am_lazy_fresh(z, is_section ? "s" : "o");
+	}
+	const int32_t lit = am_lazy_hidden(z, is_section ? "s" : "o");
 	AM_PUSH(z->pairs, z->pair_count, z->pair_room) =
 		(struct am_pair){ .a = a, .b = b, .lit = lit, .is_section = is_section };
 	z->pair_hash[i] = z->pair_count;
+	ask_for(z, &z->pairs[z->pair_count - 1]);
+	keep_monotone(z, z->pair_count - 1);
 	return lit;
 }
 

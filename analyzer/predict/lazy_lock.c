@@ -130,9 +130,9 @@ bool am_lazy_common(struct am_lazy *z, uint32_t a, uint32_t b, uint32_t *s, uint
 
 bool am_lazy_exclude(struct am_lazy *z, uint32_t s, uint32_t t)
 {
-	const uint32_t before = z->pair_count;
+	const uint32_t news = z->news;
 	am_lazy_sections_before(z, s, t);
-	return z->pair_count != before;
+	return z->news != news;
 }
 
 static bool executed(const struct am_lazy *z, uint32_t e)

@@ -34,6 +34,8 @@ static void add_pair(struct am_lazy *z, struct graph *g, uint32_t index)
 	const struct am_pair *p = &z->pairs[index];
 	uint32_t a = p->a, b = p->b;
 	const bool forward = am_lazy_truth(z, p->lit);
+	if (!am_lazy_pair_matters(z, p))
+		return;
 	if (p->is_section) {
 		const struct am_section *first = &z->sections[forward ? a : b];
 		const struct am_section *second = &z->sections[forward ? b : a];

@@ -188,7 +188,7 @@ static int32_t beside(struct am_lazy *z, uint32_t e, uint32_t k, bool before)
 	const int32_t order = before ? am_lazy_before(z, e, k) : am_lazy_before(z, k, e);
 	if (order == AM_SMT_FALSE)
 		return AM_SMT_FALSE;
-	const int32_t v = am_lazy_fresh(z, "w");
+	const int32_t v = am_lazy_hidden(z, "w");
 	am_lazy_clause(z, (int32_t[]){ -v, z->x[e] }, 2);
 	am_lazy_clause(z, (int32_t[]){ -v, am_lazy_node(z, z->ctp->events[e].guard) }, 2);
 	am_lazy_clause(z, (int32_t[]){ -v, order }, 2);
@@ -206,13 +206,13 @@ static int32_t touches(struct am_lazy *z, const struct am_list *block, uint32_t 
 		const int32_t same = am_lazy_node(z, am_ctp_overlap(z->ctp, m, k));
 		if (same == AM_SMT_FALSE)
 			continue;
-		const int32_t v = am_lazy_fresh(z, "t");
+		const int32_t v = am_lazy_hidden(z, "t");
 		am_lazy_clause(z, (int32_t[]){ -v, z->x[m] }, 2);
 		am_lazy_clause(z, (int32_t[]){ -v, am_lazy_node(z, z->ctp->events[m].guard) }, 2);
 		am_lazy_clause(z, (int32_t[]){ -v, same }, 2);
 		am_lits_add(&any, v);
 	}
-	const int32_t v = am_lazy_fresh(z, "t");
+	const int32_t v = am_lazy_hidden(z, "t");
 	am_lits_add(&any, -v);
 	am_lazy_clause(z, any.list, any.count);
 	free(any.list);
@@ -223,7 +223,7 @@ static void make_intruder(struct am_lazy *z, struct am_goal *goal, const struct 
 			  uint32_t k, struct am_lits *any)
 {
 	struct am_lits c = { 0 };
-	const int32_t in = am_lazy_fresh(z, "k");
+	const int32_t in = am_lazy_hidden(z, "k");
 	am_lazy_clause(z, (int32_t[]){ -in, z->x[k] }, 2);
 	am_lazy_clause(z, (int32_t[]){ -in, am_lazy_node(z, z->ctp->events[k].guard) }, 2);
 	for (int side = 0; side < 2; side++) {
@@ -377,7 +377,7 @@ void am_goal_make(struct am_lazy *z, const struct am_query *query, struct am_goa
 {
 	goal->query = *query;
 	goal->holds = holds;
-	goal->q = am_lazy_fresh(z, "q");
+	goal->q = am_lazy_hidden(z, "q");
 	switch (query->property) {
 	case AM_PROP_REACH:
 		am_goal_need_event(z, goal, query->a);

@@ -47,7 +47,7 @@ static void add_conflict(struct builder *b, uint32_t u, uint32_t v)
 	const int32_t order = am_lazy_before(z, u, v), same = am_lazy_node(z, overlap);
 	if (order == AM_SMT_FALSE || same == AM_SMT_FALSE)
 		return;
-	const int32_t lit = am_lazy_fresh(z, "c");
+	const int32_t lit = am_lazy_hidden(z, "c");
 	const int32_t needs[] = { z->x[u], z->x[v], am_lazy_node(z, z->ctp->events[u].guard),
 				  am_lazy_node(z, z->ctp->events[v].guard), order, same };
 	for (uint32_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
@@ -94,7 +94,7 @@ static void at_most_one(struct am_lazy *z, const struct am_lits *l)
 	int32_t before = AM_SMT_FALSE;
 	for (uint32_t i = 0; i < l->count; i++) {
 		am_lazy_clause(z, (int32_t[]){ -l->list[i], -before }, 2);
-		const int32_t now = am_lazy_fresh(z, "a");
+		const int32_t now = am_lazy_hidden(z, "a");
 		am_lazy_clause(z, (int32_t[]){ -before, now }, 2);
 		am_lazy_clause(z, (int32_t[]){ -l->list[i], now }, 2);
 		before = now;
@@ -129,7 +129,7 @@ static void justify(struct builder *b, const struct am_list *first, const struct
 						     : key[first->list[i]] <= key[second->list[j]]))
 			am_lits_add(&c, b->all[first->list[i++] / 2].lit);
 		if (c.count) {
-			const int32_t now = am_lazy_fresh(z, "j");
+			const int32_t now = am_lazy_hidden(z, "j");
 			am_lits_add(&c, reached);
 			am_lits_add(&c, -now);
 			am_lazy_clause(z, c.list, c.count);
@@ -145,7 +145,7 @@ static void demand(struct builder *b, const struct am_list *some, const struct a
 {
 	struct am_lazy *z = b->z;
 	struct am_lits c = { 0 };
-	const int32_t any = am_lazy_fresh(z, "d");
+	const int32_t any = am_lazy_hidden(z, "d");
 	am_lits_add(&c, -any);
 	for (uint32_t i = 0; i < others->count; i++)
 		am_lits_add(&c, b->all[others->list[i] / 2].lit);

@@ -94,7 +94,9 @@ static void pin_property(struct slicer *s, const struct am_query *q)
 	const struct am_ctp *ctp = s->ctp;
 	switch (q->property) {
 	case AM_PROP_THREE:
-		s->keep[q->a] = s->keep[q->b] = s->keep[q->c] = true;
+		for (uint32_t e = 0; e < ctp->event_count; e++) /* of all triplets there */
+			s->keep[e] |= am_ctp_is_access(&ctp->events[e]) &&
+				      ctp->events[e].loc == ctp->events[q->a].loc;
 		/* guarded independence looks at the values there */
 		if (!q->plain)
 			s->live[ctp->events[q->a].loc] = true;
@@ -108,10 +110,7 @@ static void pin_property(struct slicer *s, const struct am_query *q)
 		pin_shared(s);
 		break;
 	case AM_PROP_RACE:
-		if (q->a == AM_CTP_NONE)
-			pin_shared(s);
-		else
-			s->keep[q->a] = s->keep[q->b] = true;
+		pin_shared(s);
 		for (uint32_t e = 0; e < ctp->event_count; e++)
 			if (am_ctp_is_access(&ctp->events[e]) && ctp->events[e].order > 1) {
 				s->keep[e] = true; /* who reads from whom matters */
@@ -122,6 +121,22 @@ static void pin_property(struct slicer *s, const struct am_query *q)
 	case AM_PROP_WINDOW:
 		for (uint32_t e = 0; e < ctp->event_count; e++)
 			s->keep[e] = true;
+	}
+}
+
+bool am_slice_serves(const struct am_ctp *whole, const struct am_query *made,
+		     const struct am_query *query)
+{
+	if (made->property != query->property)
+		return false;
+	switch (query->property) {
+	case AM_PROP_THREE:
+		return made->plain == query->plain &&
+		       whole->events[made->a].loc == whole->events[query->a].loc;
+	case AM_PROP_REACH:
+		return made->a == query->a;
+	default:
+		return true;
 	}
 }
 

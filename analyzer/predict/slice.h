@@ -18,6 +18,9 @@ struct am_slice {
 };
 
 void am_slice_make(struct am_slice *s, struct am_ctp *whole, const struct am_query *query);
+/* Does the slice for one query also answer the other? */
+bool am_slice_serves(const struct am_ctp *whole, const struct am_query *made,
+		     const struct am_query *query);
 void am_slice_clear(struct am_slice *s);
 struct am_query am_slice_query(const struct am_slice *s, const struct am_query *query);
 /* A run of the slice as one of the whole program: what was left out goes in again. */

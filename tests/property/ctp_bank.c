@@ -1,7 +1,8 @@
 /*
  * The bank example: every candidate of av is real, none of nav, of sav those between different gates;
  * a small instance is enumerated state by state to confirm that. With "table" as argument: a table of
- * default and direct encoding (time, clauses, conflicts) instead; see tests/bench/symbolic.sh.
+ * the encodings (time, clauses, conflicts) instead: ctp_bank table [SECONDS [ENCODING]]; see
+ * tests/bench/symbolic.sh.
  */
 /* SPDX-License-Identifier: MIT */
 #include "tests/property/ctp_bank.h"
@@ -81,46 +82,40 @@ static struct tally run(enum bank_kind kind, uint32_t tellers, uint32_t work,
 
 static const char *const kinds[] = { "av", "sav", "nav" };
 
-static void table(double limit)
+static void table_row(int kind, uint32_t n, int encoding, double limit)
+{
+	static const char *const names[] = { "lazy", "lazy, no derived locks", "direct" };
+	struct am_engine_options o = am_engine_defaults();
+	struct am_engine_stats s;
+	uint64_t all;
+	o.encoding = encoding == 2 ? AM_ENCODE_DIRECT : AM_ENCODE_LAZY;
+	o.no_derived_locks = encoding == 1;
+	if (encoding) {
+		o.budget.ms = (uint64_t)(limit * 1000);
+		o.budget.units = 0;
+		o.budget.rounds = UINT64_MAX;
+	}
+	const double start = seconds();
+	const struct tally t = run(kind, n, 6, o, &s, limit, &all);
+	printf("| bank-%s-%u | %lu | %lu/%lu | %lu%s | %s | %s%.2f | %lu | %lu | %lu | %lu |\n",
+	       kinds[kind], n, (unsigned long)s.events, (unsigned long)all, (unsigned long)n * n,
+	       (unsigned long)t.feasible, t.undecided ? "?" : "", names[encoding],
+	       t.undecided ? "over " : "", seconds() - start, (unsigned long)s.literals,
+	       (unsigned long)s.clauses, (unsigned long)s.conflicts, (unsigned long)s.rounds);
+	fflush(stdout);
+}
+
+/* encoding: -1 all of them */
+static void table(double limit, int encoding)
 {
 	printf("| instance | events | candidates before/after pruning | real | encoding | seconds | "
 	       "literals | clauses | conflicts | rounds |\n"
 	       "|---|---|---|---|---|---|---|---|---|---|\n");
-	for (int kind = BANK_AV; kind <= BANK_NAV; kind++) {
-		bool hopeless = false; /* a smaller instance ran into the limit already */
-		for (uint32_t n = 2; n <= 8; n += 2)
-			for (int e = 0; e < 3; e++) {
-				if (e == 2 && hopeless) {
-					printf("| bank-%s-%u | | | | direct | not run | | | | |\n",
-					       kinds[kind], n);
-					continue;
-				}
-				struct am_engine_options o = am_engine_defaults();
-				struct am_engine_stats s;
-				uint64_t all;
-				o.encoding = e == 2 ? AM_ENCODE_DIRECT : AM_ENCODE_LAZY;
-				o.no_derived_locks = e == 1;
-				if (e == 2) {
-					o.budget.ms = (uint64_t)(limit * 3000);
-					o.budget.units = 0;
-				}
-				const double start = seconds();
-				const struct tally t = run(kind, n, 6, o, &s, limit, &all);
-				printf("| bank-%s-%u | %lu | %lu/%lu | %lu%s | %s | %.2f%s | %lu | %lu | %lu "
-				       "| %lu |\n",
-				       kinds[kind], n, (unsigned long)s.events, (unsigned long)all,
-				       (unsigned long)(t.asked + (t.undecided && t.asked < all)),
-				       (unsigned long)t.feasible, t.undecided ? "?" : "",
-				       e == 0	? "lazy"
-				       : e == 1 ? "lazy, no derived locks"
-						: "direct",
-				       seconds() - start, t.undecided ? " (limit)" : "",
-				       (unsigned long)s.literals, (unsigned long)s.clauses,
-				       (unsigned long)s.conflicts, (unsigned long)s.rounds);
-				fflush(stdout);
-				hopeless |= e == 2 && t.undecided;
-			}
-	}
+	for (uint32_t n = 2; n <= 8; n += 2)
+		for (int kind = BANK_AV; kind <= BANK_NAV; kind++)
+			for (int e = 0; e < 3; e++)
+				if (encoding < 0 || e == encoding)
+					table_row(kind, n, e, limit);
 }
 
 /* ---- enumeration of a small instance, state by state ------------------------------------------ */
@@ -245,7 +240,7 @@ static void enumerate(enum bank_kind kind, uint32_t tellers)
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "table")) {
-		table(argc > 2 ? atof(argv[2]) : 60);
+		table(argc > 2 ? atof(argv[2]) : 60, argc > 3 ? atoi(argv[3]) : -1);
 		return 0;
 	}
 	for (int kind = BANK_AV; kind <= BANK_NAV; kind++) {
