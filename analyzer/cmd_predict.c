@@ -125,9 +125,15 @@ static int predict(struct am_predict_tool *j)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	FILE *out = j->format == AM_REPORT_TEXT ? j->out : stderr;
 	am_tool_summarise(j, out);
-	if (j->stats)
+	if (j->stats) {
+		/* candidates may take their time; all that was found is told already */
+		j->three &= !stop;
+		fflush(out);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
 		am_tool_stats(j, out,
 			    (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+	}
 	if (fflush(j->out) != 0 || ferror(j->out)) {
 		fprintf(stderr, "atommon-predict: cannot write the output: %s\n", strerror(errno));
 		return AM_STATUS_BAD;

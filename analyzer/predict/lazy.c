@@ -27,7 +27,7 @@ struct am_lazy *am_lazy_new(struct am_ctp *ctp, const struct am_engine_options *
 	z->options = *options;
 	z->stats = stats;
 	z->smt = am_smt_new("QF_BV", options->budget.ms);
-	am_must_init(&z->must, ctp, options->model);
+	am_must_init_with_values(&z->must, ctp, options->model);
 	am_exec_init(&z->exec, ctp, options->model);
 	z->lock_count = ctp->object_count * 2; /* a derived lock per data object at most */
 	z->x = am_zalloc(n, sizeof *z->x);

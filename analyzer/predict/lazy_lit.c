@@ -343,4 +343,8 @@ void am_lazy_skeleton(struct am_lazy *z)
 			join_skeleton(z, e);
 	for (uint32_t i = 0; i < ctp->order_count; i++)
 		CLAUSE(z, -z->x[ctp->orders[i].after], z->x[ctp->orders[i].before]);
+	for (uint32_t e = 0; e < ctp->event_count && z->options.model == AM_MODEL_SC; e++)
+		for (uint32_t i = z->must.first[e]; i < z->must.first[e + 1]; i++)
+			if (ctp->events[z->must.out[i]].thread != ctp->events[e].thread)
+				CLAUSE(z, -z->x[z->must.out[i]], z->x[e]);
 }

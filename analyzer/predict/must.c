@@ -110,17 +110,12 @@ bool am_must_keeps(const struct am_ctp *ctp, enum am_model model, uint32_t a, ui
 
 /* ---- direct edges ---------------------------------------------------------------------------- */
 
-struct edges {
-	struct am_ctp_edge *list;
-	uint32_t count, room;
-};
-
-static void add(struct edges *es, uint32_t a, uint32_t b)
+static void add(struct am_must_edges *es, uint32_t a, uint32_t b)
 {
 	AM_PUSH(es->list, es->count, es->room) = (struct am_ctp_edge){ .before = a, .after = b };
 }
 
-static void thread_edges(struct am_must *m, struct edges *es, const struct am_ctp_thread *t)
+static void thread_edges(struct am_must *m, struct am_must_edges *es, const struct am_ctp_thread *t)
 {
 	for (uint32_t i = 0; i + 1 < t->length && m->model == AM_MODEL_SC; i++)
 		add(es, t->events[i], t->events[i + 1]);
@@ -130,7 +125,7 @@ static void thread_edges(struct am_must *m, struct edges *es, const struct am_ct
 				add(es, t->events[i], t->events[j]);
 }
 
-static void fork_join_edges(struct am_must *m, struct edges *es)
+static void fork_join_edges(struct am_must *m, struct am_must_edges *es)
 {
 	const struct am_ctp *ctp = m->ctp;
 	const bool sc = m->model == AM_MODEL_SC;
@@ -150,7 +145,7 @@ static void fork_join_edges(struct am_must *m, struct edges *es)
 		add(es, ctp->orders[i].before, ctp->orders[i].after);
 }
 
-static void group(struct am_must *m, const struct edges *es)
+static void group(struct am_must *m, const struct am_must_edges *es)
 {
 	const uint32_t n = m->ctp->event_count;
 	m->first = am_zalloc(n + 2, sizeof *m->first);
@@ -231,13 +226,15 @@ static void matrix(struct am_must *m, const uint32_t *order, uint32_t count)
 	}
 }
 
-void am_must_init(struct am_must *m, const struct am_ctp *ctp, enum am_model model)
+static void init(struct am_must *m, const struct am_ctp *ctp, enum am_model model, bool by_values)
 {
 	*m = (struct am_must){ .ctp = ctp, .model = model };
-	struct edges es = { 0 };
+	struct am_must_edges es = { 0 };
 	for (uint32_t t = 0; t < ctp->thread_count; t++)
 		thread_edges(m, &es, &ctp->threads[t]);
 	fork_join_edges(m, &es);
+	if (by_values)
+		am_must_by_values(ctp, &es);
 	group(m, &es);
 	free(es.list);
 	uint32_t count;
@@ -247,6 +244,16 @@ void am_must_init(struct am_must *m, const struct am_ctp *ctp, enum am_model mod
 	else
 		matrix(m, order, count);
 	free(order);
+}
+
+void am_must_init(struct am_must *m, const struct am_ctp *ctp, enum am_model model)
+{
+	init(m, ctp, model, false);
+}
+
+void am_must_init_with_values(struct am_must *m, const struct am_ctp *ctp, enum am_model model)
+{
+	init(m, ctp, model, model == AM_MODEL_SC);
 }
 
 void am_must_clear(struct am_must *m)

@@ -495,9 +495,12 @@ static void count_remote(struct triplets *t, uint32_t c, uint32_t d, uint32_t ce
 		if (am_order_before(&p->sync, x, c) || am_order_before(&p->sync, d, x))
 			continue;
 		t->counts->after_order++;
-		t->counts->after_locks += am_locksets_may_meet(&p->locks, c, d, x);
-		if (t->asks)
+		const bool may_meet = am_locksets_may_meet(&p->locks, c, d, x);
+		t->counts->after_locks += may_meet;
+		if (t->asks && may_meet)
 			ask_three(t, c, x, d);
+		else if (t->asks)
+			t->counts->infeasible++;
 	}
 }
 
