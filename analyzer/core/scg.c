@@ -25,7 +25,8 @@ static void set_level(struct am_checker *c, bool data, bool locks)
 	c->kinds = BIT(AM_THREAD_BEGIN) | BIT(AM_THREAD_END) | BIT(AM_JOIN) | BIT(AM_BEGIN) | BIT(AM_END) |
 		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
 		   BIT(AM_INIT) | BIT(AM_DESTROY) | BIT(AM_MARK) | BIT(AM_LATE) | (locks ? LOCK_KINDS : 0);
-	c->fast_kinds = data ? BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) : 0;
+	for (unsigned k = 0; k < 64; k++)
+		c->how[k] = (uint8_t)((c->kinds >> k & 1) | (data && k >= AM_READ && k <= AM_UPDATE ? 2 : 0));
 }
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)

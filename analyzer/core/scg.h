@@ -39,9 +39,9 @@
 #define AM_SLOT_OF(moment) ((uint32_t)((moment) & 0xffff))
 #define AM_MOMENT(index, slot) ((((uint64_t)(index) + 1) << 16) | (slot))
 #define AM_INDEX_OF(moment) (((moment) >> 16) - 1)
-#define AM_NEVER UINT64_MAX
+#define AM_NEVER ((uint64_t)INT64_MAX) /* moments are less: differences of two have a sign */
 enum { AM_VERTICES_MAX = 0xffff };
-#define AM_INDEX_MAX ((UINT64_C(1) << 48) - 3)
+#define AM_INDEX_MAX ((UINT64_C(1) << 47) - 3)
 
 /* Lock entities have a name space of their own. */
 #define AM_LOCK_SPACE (UINT64_C(1) << 62)
@@ -173,7 +173,7 @@ struct am_checker {
 	struct am_checker_stats stats;
 	bool data, locks;
 	uint64_t kinds; /* of events that matter at this level: a bit each */
-	uint64_t fast_kinds; /* of these, accesses by the fast path */
+	uint8_t how[64];     /* by kind: 1 it matters, 2 it is an access by the fast path */
 	uint64_t newest;     /* moment of the newest access */
 	bool starved;	     /* there was no memory for some thread */
 
@@ -259,12 +259,15 @@ static inline bool am_is_covered(const struct am_checker *c, uint64_t moment, ui
 {
 	const uint32_t u = AM_SLOT_OF(moment);
 	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
-	const bool is_old = moment < c->front[u].begin; /* before the open region of its thread */
-	uint64_t rest = am_has(anc_u, slot);
+	/* Before the open region of its thread: that one does not count. */
+	const uint64_t old = (uint64_t)(moment < c->front[u].begin) << (u & 63);
+	uint64_t rest = 0;
 
+	if (__builtin_expect(c->words == 1, 1))
+		return !(anc_u[0] & ~old & ~(anc_t[0] & ~(UINT64_C(1) << slot)));
 	for (uint32_t w = 0; w < c->words; w++)
-		rest |= anc_u[w] & ~anc_t[w] & ~(w == u >> 6 ? (uint64_t)is_old << (u & 63) : 0);
-	return !rest;
+		rest |= anc_u[w] & ~anc_t[w] & ~(w == u >> 6 ? old : 0);
+	return !rest && !am_has(anc_u, slot);
 }
 
 /* Slot of the event's thread; made if unknown. UINT32_MAX at the memory ceiling. */
@@ -327,7 +330,7 @@ void am_table_shuffle(struct am_checker *c);
 /* No open region reaches any of its accesses. */
 bool am_table_is_stale(struct am_checker *c, const struct am_entity *e);
 
-enum { AM_CELLS_MAX = 8 /* of one word */, AM_OTHER_HALF = 4 };
+enum { AM_CELLS_MAX = 8 /* of one word */, AM_OTHER_HALF = 1 };
 
 static inline uint32_t am_table_lines(const struct am_checker *c)
 {
@@ -340,8 +343,21 @@ static inline uint32_t am_table_lines(const struct am_checker *c)
  */
 static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key, uint8_t mask)
 {
-	const uint64_t hash = (key >> 2) * c->multiplier;
-	return (uint32_t)(hash >> c->shift) ^ (uint32_t)(key & 3) ^ ((mask & 0x0f) ? 0 : AM_OTHER_HALF);
+	const uint64_t word = key - 1;
+	return (uint32_t)(((word >> 2) * c->multiplier) >> c->shift) ^ (uint32_t)(word << 1 & 6) ^
+	       ((mask & 0x0f) ? 0 : AM_OTHER_HALF);
+}
+
+/* The same for the first byte of an access. */
+static inline uint64_t am_table_home_of(uint64_t object, uint64_t multiplier, uint32_t shift)
+{
+	return (((object >> 5) * multiplier) >> shift) ^ (object >> 2 & 7);
+}
+
+/* It stays in the cache, so it may be sparse. */
+static inline bool am_table_is_small(const struct am_checker *c)
+{
+	return c->log < 12;
 }
 
 /* There will be a cell of these bytes. */
@@ -416,16 +432,20 @@ static inline uint32_t am_what(const struct am_event *e)
 
 uint32_t am_context_learn(struct am_checker *c, const struct am_front *v, const struct am_event *e, uint32_t at);
 
-/* Tag of an access that this thread does now; context 0 at the memory ceiling. */
-static inline uint64_t am_tag(struct am_checker *c, const struct am_front *v, const struct am_event *e)
+/* Number of the context of an access that this thread does now; 0 at the memory ceiling. */
+static inline uint32_t am_context_now(struct am_checker *c, const struct am_front *v, const struct am_event *e)
 {
 	const uint32_t h = e->site % 1024, what = am_what(e);
-	uint64_t number = c->recent_context[h].number;
 
 	if (__builtin_expect((c->recent_context[h].site ^ e->site) | (c->recent_context[h].place ^ v->place) |
 				     (c->recent_context[h].what ^ what), 0))
-		number = am_context_learn(c, v, e, h);
-	return number << 32 | v->transaction;
+		return am_context_learn(c, v, e, h);
+	return c->recent_context[h].number;
+}
+
+static inline uint64_t am_tag(struct am_checker *c, const struct am_front *v, const struct am_event *e)
+{
+	return (uint64_t)am_context_now(c, v, e) << 32 | v->transaction;
 }
 
 /* Find out now->tag; false at the memory ceiling. */

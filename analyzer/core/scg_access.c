@@ -174,17 +174,8 @@ static __attribute__((noinline)) void meet_slowly(struct am_checker *c, const st
 		if (!mattered && am_matters(c, q->slot)) /* the first cells were not remembered */
 			mismatch_once(c, &now, key, mask);
 	}
-	if (unlikely(c->chained > c->chained_limit))
+	if (unlikely(c->chained > c->chained_limit && am_table_is_small(c)))
 		am_table_shuffle(c);
-}
-
-/* As a mask. The compiler shall not make a branch of what it is made of. */
-static inline uint64_t mask_if(bool b)
-{
-	uint64_t m = -(uint64_t)b;
-
-	__asm__("" : "+r"(m));
-	return m;
 }
 
 enum place { NOWHERE, AT_READ, AT_WRITE };
@@ -218,44 +209,45 @@ static __attribute__((noinline)) enum place place_among(const struct am_checker 
  * is. A second reader takes the place of the write if that is stale.
  */
 static __attribute__((always_inline)) inline bool touch(struct am_checker *c, const struct am_event *ev, uint32_t slot,
-							 bool is_write, uint64_t key, uint8_t mask, struct am_entity *e,
-							 bool has_halves)
+							 bool is_update, uint64_t moment, uint64_t key, uint8_t mask,
+							 struct am_entity *e, bool has_halves, bool in_region)
 {
-	const struct am_front *const front = c->front;
+	/* A claim is true if its number is negative: the cheapest arithmetic there is. */
+	const struct am_front *const front = c->front, *const t = &front[slot];
 	const uint64_t a = e->write.moment, b = e->read.moment;
-	const uint32_t cell = e->cell, slot_a = AM_SLOT_OF(a), slot_b = AM_SLOT_OF(b);
-	const bool two_reads = cell >> 8 & 1;
-	const bool is_a_stale = a < front[slot_a].horizon, is_b_stale = b < front[slot_b].horizon;
-	const bool is_a_out = is_a_stale | (slot_a == slot) | (two_reads & !is_write);
-	const bool is_b_out = is_b_stale | (slot_b == slot);
-	const bool is_same = (e->key == key) & ((cell & (0xff | AM_HAS_MORE)) == mask);
+	const uint32_t cell = e->cell;
+	const int64_t writes = -(int64_t)is_update, two_reads = (int64_t)((uint64_t)cell << (63 - 8));
+	const int64_t is_a_stale = (int64_t)(a - front[AM_SLOT_OF(a)].horizon);
+	const int64_t is_b_stale = (int64_t)(b - front[AM_SLOT_OF(b)].horizon);
+	const int64_t is_a_own = (int64_t)(AM_SLOT_OF(a) ^ slot) - 1, is_b_own = (int64_t)(AM_SLOT_OF(b) ^ slot) - 1;
+	const int64_t is_a_quiet = is_a_stale | is_a_own | (two_reads & ~writes), is_b_quiet = is_b_stale | is_b_own;
+	const int64_t is_same = (int64_t)((e->key ^ key) | ((cell & (0xff | AM_HAS_MORE)) ^ mask)) - 1;
 	/* Free for a new cell: nothing is chained here, nothing of the word where its other half is. */
-	bool is_free = is_a_stale & is_b_stale & (cell < AM_HAS_MORE);
-	bool at_write = is_write | !is_b_out;
+	int64_t is_free = is_a_stale & is_b_stale & ((int64_t)cell - AM_HAS_MORE);
+	int64_t at_write = writes | ~is_b_quiet;
 
 	if (has_halves) {
 		const struct am_entity *other = &c->table[(e - c->table) ^ (mask > 0x0f ? AM_OTHER_HALF : 0)];
-		is_free &= (other->key != key) & (other->cell >> AM_NEXT_SHIFT == 0);
+		is_free &= -(int64_t)((other->key != key) & (other->cell >> AM_NEXT_SHIFT == 0));
 	}
-	if (unlikely(!mask_if((is_same & is_a_out & (is_b_out | (is_a_stale & !is_write))) | is_free))) {
-		const enum place place = is_same ? place_among(c, e, slot, is_write) : NOWHERE;
+	if (unlikely(((is_same & is_a_quiet & (is_b_quiet | (is_a_stale & ~writes))) | is_free) >= 0)) {
+		const enum place place = is_same < 0 ? place_among(c, e, slot, is_update) : NOWHERE;
 		if (place == NOWHERE)
 			return false;
-		at_write = place == AT_WRITE;
+		at_write = place == AT_WRITE ? -1 : 0;
 	}
-	const struct am_front *const t = &front[slot];
-	if (unlikely(t->n_anc == 0)) /* nobody will ask */
+	if (!in_region && t->n_anc == 0) /* nobody will ask */
 		return true;
-	const uint64_t tag = am_tag(c, t, ev);
-	if (unlikely(!AM_CONTEXT_OF(tag)))
+	const uint64_t context = am_context_now(c, t, ev);
+	if (unlikely(!context))
 		return false;
-	struct am_stamp *const stamp = &e->read - at_write;
+	struct am_stamp *const stamp = (struct am_stamp *)((char *)&e->read - (at_write >> 63 & sizeof *stamp));
 	c->n_entities += e->key == 0;
 	e->key = key;
-	e->cell = (cell & ~0x1ffu) | mask | (uint32_t)((!is_write) & (at_write | (is_same & two_reads))) << 8;
-	stamp->moment = AM_MOMENT(ev->index, slot);
+	e->cell = (cell & ~0x1ffu) | mask | ((uint64_t)(~writes & (at_write | (is_same & two_reads))) >> (63 - 8) & AM_TWO_READS);
+	stamp->moment = moment;
 	stamp->value = ev->value;
-	stamp->tag = tag;
+	stamp->tag = context << 32 | t->transaction;
 	return true;
 }
 _Static_assert(AM_TWO_READS == 1 << 8 && AM_HAS_MORE == 1 << 9, "as used above");
@@ -267,7 +259,7 @@ static void touch_or_meet(struct am_checker *c, const struct request *q, uint64_
 	struct am_entity *e = &c->table[am_table_home(c, key, mask)];
 
 	am_table_note(c, mask);
-	if (!touch(c, q->event, q->slot, q->writes, key, mask, e, true))
+	if (!touch(c, q->event, q->slot, q->writes, AM_MOMENT(q->event->index, q->slot), key, mask, e, true, false))
 		meet_slowly(c, q, key, mask);
 }
 
@@ -319,15 +311,22 @@ static inline void count_access(struct am_checker *c, uint32_t slot, uint64_t in
 	c->newest = AM_MOMENT(index, slot);
 }
 
-static __attribute__((noinline)) void access_slowly(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+/* What is not by the fast path: an access inside one word whose home is `e`, or any other. */
+static __attribute__((noinline)) void access_slowly(struct am_checker *c, uint32_t slot, const struct am_event *ev,
+						    struct am_entity *e)
 {
 	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ};
-	const uint64_t low = ev->object & 7;
+	const uint64_t low = ev->object & 7, key = (ev->object >> 3) + 1;
+	const uint8_t mask = (uint8_t)(((1u << (ev->size & 15)) - 1) << low);
 
-	if (low + ev->size <= 8 && ev->size)
-		meet_slowly(c, &q, (ev->object >> 3) + 1, (uint8_t)(((1u << ev->size) - 1) << low));
-	else
+	if (low + ev->size > 8 || !ev->size) {
 		span(c, &q);
+	} else if (e->key == key && am_mask_of(e) == mask) {
+		struct am_now now = now_of(c, &q);
+		meet(c, &now, e);
+	} else {
+		meet_slowly(c, &q, key, mask);
+	}
 	report(c);
 }
 
@@ -448,28 +447,29 @@ struct ahead {
 
 static inline void look_ahead(const struct am_checker *c, const struct am_event *event, unsigned n, struct ahead *ahead)
 {
-	const uint64_t kinds = c->kinds, fast_kinds = c->fast_kinds, multiplier = c->multiplier;
+	const uint64_t multiplier = c->multiplier;
 	struct am_entity *const table = c->table;
 	const uint32_t shift = c->shift;
-	unsigned m = 0;
+	uint64_t indices = 0;
+	size_t m = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		const struct am_event *ev = &event[i];
-		const uint64_t object = ev->object, key = (object >> 3) + 1;
-		const uint64_t home = (key >> 2) * multiplier >> shift ^ (key & 3) ^ (object & AM_OTHER_HALF);
-		const uint64_t is_fast = -(fast_kinds >> (ev->kind & 63) & (ev->index <= AM_INDEX_MAX));
-		__builtin_prefetch(&table[home], 1);
+	for (const struct am_event *ev = event; ev < event + n; ev++) {
+		struct am_entity *home = &table[am_table_home_of(ev->object, multiplier, shift)];
+		const uint64_t how = c->how[ev->kind & 63];
+		__builtin_prefetch(home, 1);
 		ahead->at[m].event = ev;
-		ahead->at[m].home = (struct am_entity *)((uintptr_t)&table[home] & is_fast);
-		m += kinds >> (ev->kind & 63) & 1;
+		ahead->at[m].home = (struct am_entity *)((uintptr_t)home & -(how >> 1));
+		indices |= ev->index;
+		m += how & 1;
 	}
-	ahead->n = m;
-	ahead->version = c->version;
+	ahead->n = (unsigned)m;
+	ahead->version = c->version - (indices > AM_INDEX_MAX / 2); /* never by the fast path */
 }
 
 /* An access inside one word, by a region. The usual case; false: nothing was done. */
 static __attribute__((always_inline)) inline bool access_fast(struct am_checker *c, const struct am_event *ev,
-							       uint32_t slot, struct am_entity *home, bool has_halves)
+							       uint32_t slot, uint64_t moment, struct am_entity *home,
+							       bool has_halves)
 {
 	/* By size and address in the word; 0 if the access is not inside one. */
 	static const uint8_t masks[10][8] = {
@@ -486,7 +486,7 @@ static __attribute__((always_inline)) inline bool access_fast(struct am_checker 
 
 	if (unlikely(!(mask & (has_halves ? 0xff : 0x0f))))
 		return false;
-	return touch(c, ev, slot, ev->kind != AM_READ, (ev->object >> 3) + 1, mask, home, has_halves);
+	return touch(c, ev, slot, ev->kind != AM_READ, moment, (ev->object >> 3) + 1, mask, home, has_halves, true);
 }
 
 static __attribute__((always_inline)) inline void check_chunk(struct am_checker *c, const struct ahead *ahead,
@@ -502,10 +502,11 @@ static __attribute__((always_inline)) inline void check_chunk(struct am_checker 
 			am_event_slowly(c, ev);
 			continue;
 		}
-		c->newest = AM_MOMENT(ev->index, slot);
+		const uint64_t moment = AM_MOMENT(ev->index, slot);
+		c->newest = moment;
 		done++;
-		if (unlikely(!access_fast(c, ev, slot, ahead->at[k].home, has_halves)))
-			access_slowly(c, slot, ev);
+		if (unlikely(!access_fast(c, ev, slot, moment, ahead->at[k].home, has_halves)))
+			access_slowly(c, slot, ev, ahead->at[k].home);
 	}
 	c->stats.accesses += done;
 }
@@ -526,7 +527,6 @@ void am_checker_events(struct am_checker *c, const struct am_event *event, size_
 		n -= m;
 	}
 }
-_Static_assert(AM_OTHER_HALF == 4, "the bit of an address that tells the halves of its word");
 
 void am_checker_event(struct am_checker *c, const struct am_event *event)
 {

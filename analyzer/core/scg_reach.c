@@ -16,7 +16,7 @@ enum { FIRST_CAP = 64, FIRST_REACH = 4 };
 	     rest_ &= rest_ - 1)
 
 /* `a` reaches x from `first` on: R1, R5. */
-static void anc_add(struct am_checker *c, uint32_t x, uint32_t a, uint64_t first)
+static inline void anc_add(struct am_checker *c, uint32_t x, uint32_t a, uint64_t first)
 {
 	struct am_front *f = &c->front[x];
 
@@ -27,7 +27,7 @@ static void anc_add(struct am_checker *c, uint32_t x, uint32_t a, uint64_t first
 		f->horizon = first;
 }
 
-static void anc_remove(struct am_checker *c, uint32_t x, uint32_t a)
+static inline void anc_remove(struct am_checker *c, uint32_t x, uint32_t a)
 {
 	struct am_front *f = &c->front[x];
 
@@ -321,22 +321,38 @@ static void reach_set(struct am_checker *c, uint32_t a, uint32_t x, uint64_t fir
 }
 
 /* a reaches the access at hand through `from`: a now reaches all that the present transaction does. */
-static void join(struct am_checker *c, uint32_t a, struct am_now *now, const struct am_end *from)
+static void join(struct am_checker *c, uint32_t a, const struct am_now *now, const struct am_end *from,
+		 const struct am_end *to)
 {
 	const struct am_vertex *t = &c->vertex[now->slot];
 
-	const struct am_end to = am_now_end(now);
-
 	assert(a != now->slot && c->front[a].begin != AM_NEVER);
 	if (now->begin == AM_NEVER) {
-		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, &to);
+		reach_set(c, a, now->slot, now->moment & ~UINT64_C(0xffff), from, to);
 		return;
 	}
-	reach_set(c, a, now->slot, now->begin, from, &to);
+	reach_set(c, a, now->slot, now->begin, from, to);
 	for (uint32_t i = 1; i < t->n_reach; i++) {
 		const struct am_reach r = t->reach[i];
 		reach_set(c, a, r.x, r.first, &r.from, &r.to);
 	}
+}
+
+/* As join, for a transaction that reaches nothing yet and is new to `a`. False: no room. */
+static inline bool join_alone(struct am_checker *c, uint32_t a, uint32_t t, uint64_t first, const struct am_end *from,
+			      const struct am_end *to)
+{
+	struct am_vertex *v = &c->vertex[a];
+
+	if (v->n_reach >= v->cap_reach || t >= v->cap_reach_at)
+		return false;
+	struct am_reach *r = &v->reach[v->n_reach];
+	v->reach_at[t] = (uint16_t)v->n_reach++;
+	r->first = first;
+	r->x = t;
+	r->from = *from;
+	r->to = *to;
+	return true;
 }
 
 /* Rule 3. An edge that would close a cycle is told and not added: see doc/notes/checker.md. */
@@ -345,28 +361,43 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 {
 	const uint32_t u = AM_SLOT_OF(stamp->moment), t = now->slot;
 	const uint64_t *anc_u = am_anc(c, u);
+	const bool is_open = now->begin != AM_NEVER;
+	struct am_end from, to;
+	bool has_ends = false;
 
 	assert(u != t);
-	if (now->begin != AM_NEVER && am_has(anc_u, t) &&
-	    am_first(c, t, u) <= stamp->moment) {
-		const struct am_end from = am_end_of(c, stamp, key, mask);
+	if (is_open && am_has(anc_u, t) && am_first(c, t, u) <= stamp->moment) {
+		from = am_end_of(c, stamp, key, mask);
 		am_cycle_close(c, now, &from);
 		return;
 	}
+	const bool is_alone = !is_open || c->vertex[t].n_reach == 1;
+	const uint64_t first = is_open ? now->begin : now->moment & ~UINT64_C(0xffff);
 	for (uint32_t w = 0; w < c->words; w++) {
 		const uint64_t candidates = anc_u[w] & ~am_anc(c, t)[w];
 		FOR_EACH_BIT (bit, candidates) {
 			const uint32_t a = w * 64 + (uint32_t)bit;
 			if (a == t || am_first(c, a, u) > stamp->moment)
 				continue;
-			if (!am_now_tag(c, now)) {
+			if (!has_ends && !am_now_tag(c, now)) {
 				c->stats.forgotten++;
 				return;
 			}
-			const struct am_end from = am_end_of(c, stamp, key, mask);
-			join(c, a, now, &from);
+			if (!has_ends) {
+				from = am_end_of(c, stamp, key, mask);
+				to = am_now_end(now);
+				has_ends = true;
+			}
+			if (is_alone && join_alone(c, a, t, first, &from, &to)) {
+				anc_add(c, t, a, first);
+				c->stats.edges_live++;
+			} else {
+				join(c, a, now, &from, &to);
+			}
 		}
 	}
+	if (c->stats.edges_live > c->stats.edges_peak)
+		c->stats.edges_peak = c->stats.edges_live;
 }
 
 bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp, uint32_t slot)

@@ -25,8 +25,7 @@
 enum { FIRST_OVER = (1 << AM_SCG_FIRST_LOG) / 8 < 2 * AM_CELLS_MAX ? 2 * AM_CELLS_MAX
 								   : (1 << AM_SCG_FIRST_LOG) / 8 };
 
-/* Tables of fewer lines, which stay in the cache, are kept sparse. */
-enum { SMALL_LOG = 12 };
+enum { MIDDLE_LOG = 16 };
 
 _Static_assert(sizeof(struct am_entity) == 64, "one cache line");
 
@@ -236,23 +235,41 @@ static void purge(struct am_checker *c)
 			i++;
 }
 
-/* Into a table of 2^log homes, with `over` lines behind; these must suffice for what is chained. */
+/* How many cells will not be at home, by the present hash; UINT32_MAX: no memory to find out. */
+static uint32_t count_chained(struct am_checker *c, const struct am_entity *at, uint32_t lines, uint32_t log)
+{
+	const size_t bytes = ((size_t)1 << log) / 8 + 8;
+	uint64_t *taken = am_mem_alloc(c->mem, bytes);
+	uint32_t chained = 0;
+
+	for (uint32_t i = 0; taken && i < lines; i++) {
+		if (!at[i].key)
+			continue;
+		const uint32_t home = am_table_home(c, at[i].key, am_mask_of(&at[i]));
+		chained += taken[home >> 6] >> (home & 63) & 1;
+		taken[home >> 6] |= UINT64_C(1) << (home & 63);
+	}
+	const bool is_known = taken;
+	am_mem_free(c->mem, taken, bytes);
+	return is_known ? chained : UINT32_MAX;
+}
+
+/* Into a table of 2^log homes, with at least `over` lines behind. */
 static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 {
 	struct am_entity *old = c->table;
-	const uint32_t lines = am_table_lines(c);
+	const uint32_t lines = am_table_lines(c), old_shift = c->shift;
 
-	assert(over >= c->over);
-	if (!lines_new(c, log, over))
+	c->shift = 64 - log;
+	const uint32_t chained = count_chained(c, old, lines, log);
+	const uint32_t least = chained / 2 * 3 + 3 * AM_CELLS_MAX;
+	if (chained == UINT32_MAX || !lines_new(c, log, least > over ? least : over)) {
+		c->shift = old_shift;
 		return false;
+	}
 	for (uint32_t i = 0; i < lines; i++) {
 		if (!old[i].key)
 			continue;
-		if (!c->n_free) { /* chains that are much longer than before: hardly possible */
-			am_readers_drop(c, &old[i]);
-			c->stats.forgotten++;
-			continue;
-		}
 		struct am_entity *e = am_table_insert(c, old[i].key, am_mask_of(&old[i]), false);
 		e->write = old[i].write;
 		e->read = old[i].read;
@@ -265,28 +282,28 @@ static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 
 static bool rebuild_wider(struct am_checker *c)
 {
-	const uint32_t over = 1u << (c->log - 2);
-
-	return rebuild(c, c->log + 1, c->over > over ? c->over : over);
+	return rebuild(c, c->log + 1, 1u << (c->log - 2));
 }
 
-/* Too full, or with many chains: larger. */
+/* Too full, or with many chains: larger. What fits into the cache may be sparser. */
 static bool widen(struct am_checker *c)
 {
-	if (c->n_entities > 1u << (c->log - 1))
+	if (c->n_entities > (c->log < MIDDLE_LOG ? 3u << (c->log - 3) : 1u << (c->log - 1)))
 		return rebuild_wider(c);
 	return c->n_free > c->over / 2 || rebuild(c, c->log, c->over * 2);
 }
 
 void am_table_shuffle(struct am_checker *c)
 {
+	const uint64_t multiplier = c->multiplier;
+
 	c->chained = 0;
 	c->chained_limit = c->chained_limit < UINT32_MAX / 2 ? c->chained_limit * 2 : UINT32_MAX;
 	purge(c);
-	const bool is_full = c->log < SMALL_LOG && c->n_entities > 1u << (c->log - 4);
+	const bool is_full = c->n_entities > 1u << (c->log - 4);
 	c->multiplier = c->multiplier * UINT64_C(6364136223846793005) + 2; /* odd as before */
 	if (!(is_full && rebuild_wider(c)) && !rebuild(c, c->log, c->over))
-		am_table_clear(c); /* homes have changed */
+		c->multiplier = multiplier; /* as it was */
 }
 
 /* At the ceiling: forget the older half. What is not known makes no edge, hence no false cycle. */
