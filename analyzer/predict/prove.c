@@ -56,7 +56,7 @@ static uint32_t intern(struct am_prover *p, const uint32_t *list, uint32_t n)
 	for (uint32_t slot = (uint32_t)h % TABLE, tries = 0;; slot = (slot + 1) % TABLE, tries++) {
 		const uint32_t start = p->table.at[slot];
 		if (start && p->sets.at[start - 1] == n &&
-		    !memcmp(&p->sets.at[start], list, n * sizeof *list))
+		    (n == 0 || !memcmp(&p->sets.at[start], list, n * sizeof *list)))
 			return start - 1;
 		if (start && tries < TABLE / 2)
 			continue;
