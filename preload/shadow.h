@@ -194,11 +194,11 @@ static inline uint64_t am_view_place_key(uintptr_t address)
  * The cell is not changed in one step: an access of another thread in the same few nanoseconds would
  * be a race, whose order the callbacks, which come before the accesses, cannot tell either.
  */
-static inline __attribute__((always_inline)) bool am_view_fast(uintptr_t address, uint64_t bytes,
-							       bool writes, uintptr_t pc)
+static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c, uintptr_t address,
+							       uint64_t bytes, bool writes,
+							       uintptr_t pc)
 {
 	const struct am_view *v = &am_view;
-	struct am_cell *c = am_shadow_find(address);
 
 	if (am_unlikely(!c))
 		return false;

@@ -352,7 +352,7 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 		refresh(v);
 	}
 	return am_tls.head + 1 == v->fast_head &&
-	       am_view_fast(address, bytes, writes, here.pc);
+	       am_view_fast(am_shadow_find(address), address, bytes, writes, here.pc);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -397,8 +397,8 @@ static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintp
 	while (at < end && am_tls.head + 1 == am_view.fast_head) {
 		const unsigned offset = at & 7;
 		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
-		if (!am_view_fast(at & ~(uintptr_t)7, am_filter_bytes(offset, (unsigned)n),
-				  kind != AM_READ, pc))
+		if (!am_view_fast(am_shadow_find(at), at & ~(uintptr_t)7,
+				  am_filter_bytes(offset, (unsigned)n), kind != AM_READ, pc))
 			break;
 		at += n;
 	}
