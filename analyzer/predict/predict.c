@@ -32,7 +32,7 @@ const char *am_outcome_name(enum am_outcome outcome)
 
 const char *am_how_name(enum am_how how)
 {
-	static const char *const names[] = {"",	     "no shared accesses", "must-happen-before", "locks",
+	static const char *const names[] = {"",	     "too few shared accesses", "must-happen-before", "locks",
 					    "static check", "search",		   "solver"};
 	return names[how];
 }

@@ -259,7 +259,8 @@ void am_tool_summarise(struct am_predict_tool *j, FILE *out)
 			run->regions_lost, run->lost);
 	if (!run->region.n && !run->regions_lost)
 		fprintf(out, "no region in this trace: %s\n", why_no_region(j));
-	if (j->is_auto && j->options.model == AM_PREDICT_AVP && j->count[AM_OUT_PROVED])
+	if (j->is_auto && j->options.model == AM_PREDICT_AVP &&
+	    j->how[AM_HOW_STATIC] + j->how[AM_HOW_SEARCH] + j->how[AM_HOW_SOLVER])
 		fprintf(out, "proved as far as reads get their recorded values: a program built with "
 			     "'atommon cc --symbolic' also shows what other values lead to\n");
 	for (uint32_t i = 0; j->all && i < run->region.n; i++)
@@ -288,7 +289,7 @@ void am_tool_stats(struct am_predict_tool *j, FILE *out, double seconds)
 	if (j->three)
 		fprintf(out, "  of these feasible %lu, infeasible %lu, undecided %lu; solver's events %lu\n",
 			c.feasible, c.infeasible, c.undecided, c.program_events);
-	fprintf(out, "  proved: no shared accesses %lu, must-happen-before %lu, locks %lu, static check %lu, "
+	fprintf(out, "  proved: too few shared accesses %lu, must-happen-before %lu, locks %lu, static check %lu, "
 		     "search %lu, solver %lu\n",
 		j->how[AM_HOW_EMPTY], j->how[AM_HOW_ORDER], j->how[AM_HOW_LOCKS], j->how[AM_HOW_STATIC],
 		j->how[AM_HOW_SEARCH], j->how[AM_HOW_SOLVER]);

@@ -83,6 +83,10 @@ static unsigned resolve(struct am_places *p, uint64_t address, struct am_vframe 
 	const struct am_module *m = am_tables_module(p->tables, call);
 	unsigned n = 0;
 
+	if (p->tables->sites_are_lines) {
+		out[0] = (struct am_vframe){"", "", (uint32_t)address, "", address};
+		return 1;
+	}
 	if (!m) {
 		out[0] = (struct am_vframe){"", "", 0, "", call};
 		return 1;
@@ -215,6 +219,8 @@ void am_place_into(const struct am_place *place, char *out, size_t size)
 		am_text_into(out, size, "%s%s%s:%u", function, call, am_basename(f->file), f->line);
 	else if (*f->module)
 		am_text_into(out, size, "%s%s%s+0x%x", function, call, am_basename(f->module), f->offset);
+	else if (f->line)
+		am_text_into(out, size, "line %u", f->line);
 	else
 		am_text_into(out, size, "0x%x", f->offset);
 }

@@ -122,6 +122,7 @@ static const char *name_place(struct am_source *s, struct std_name *n)
 		v = v * 10 + (uint64_t)(n->text[i] - '0');
 	}
 	site.frame[0] = v;
+	s->tables.t.sites_are_lines = true;
 	n->id = ++s->lines.n_sites;
 	return tablebuild_site(&s->tables, (uint32_t)n->id, &site);
 }

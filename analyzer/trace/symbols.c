@@ -549,6 +549,10 @@ const char *am_symbols_site(struct am_symbols *s, const struct am_tables *tables
 
 	if (site == 0 || site >= tables->n_sites || tables->site[site].n_frames == 0)
 		return NULL;
+	if (tables->sites_are_lines) {
+		snprintf(buf, cap, "line %" PRIu64, tables->site[site].frame[0]);
+		return buf;
+	}
 	am_symbols_frames(s, tables, tables->site[site].frame[0], true, f, 4);
 	const char *slash = f[0].file ? strrchr(f[0].file, '/') : NULL;
 	if (f[0].function && f[0].file)

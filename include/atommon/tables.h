@@ -7,6 +7,7 @@
 #define ATOMMON_TABLES_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define AM_BUILD_ID_MAX 32
@@ -45,6 +46,7 @@ struct am_tables {
 	size_t n_sites;
 	const struct am_thread *thread; /* index = thread id */
 	size_t n_threads;
+	bool sites_are_lines; /* a site's one frame is a location of the STD form, not an address */
 	const char *command; /* command line, for people */
 	uint32_t pid;
 };

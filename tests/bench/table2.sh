@@ -33,7 +33,7 @@ row() { # row NAME EVENTS SCENARIO OPTIONS...
 		return
 	fi
 	size=$(num "$out" 'events in each')
-	statics=$(sed -n 's/.*proved: no shared accesses \([0-9]*\), must-happen-before \([0-9]*\), locks \([0-9]*\), static check \([0-9]*\).*/\1 \2 \3 \4/p' <<<"$out" |
+	statics=$(sed -n 's/.*proved: too few shared accesses \([0-9]*\), must-happen-before \([0-9]*\), locks \([0-9]*\), static check \([0-9]*\).*/\1 \2 \3 \4/p' <<<"$out" |
 		awk '{ print $1 + $2 + $3 + $4 }')
 	printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8.2f\n' "$name" "$events" "$scenario" \
 		"$(sed -n 's/^atommon-predict: \([0-9]*\) regions.*/\1/p' <<<"$out")" "$size" "$statics" \
