@@ -23,6 +23,8 @@
 #include "preload/statuspage.h"
 #include "preload/symbolizer.h"
 
+enum { BATCH = 128 };
+
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
@@ -36,6 +38,9 @@ static struct {
 	uint64_t events, threads;
 	bool fast_found, twin_found; /* on this event */
 	struct am_live_totals told;  /* already added to the status page */
+	/* Events on their way to checker and reporter: many at a time cost less. */
+	struct am_event batch[BATCH];
+	uint32_t n_batch, n_reported;
 } live;
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -46,10 +51,19 @@ static void refresh(void *ctx)
 	live.tables = *am_live_tables();
 }
 
+/* The reporter sees an event when the checker is done with it: a free is told with its block still
+ * known. */
+static void report_until(uint64_t index)
+{
+	while (live.n_reported < live.n_batch && live.batch[live.n_reported].index < index)
+		am_reporter_event(live.reporter, &live.batch[live.n_reported++]);
+}
+
 static void on_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	(void)ctx;
 	live.fast_found = true;
+	report_until(cycle->close_index);
 	if (!am_reporter_cycle(live.reporter, cycle, NULL, NULL))
 		return;
 	am_statuspage_add(&am_statuspage()->violations, 1);
@@ -99,16 +113,29 @@ static void check(void *ctx, const struct am_event *event)
 		verify(event);
 }
 
+static void check_batch(void)
+{
+	am_checker_events(live.checker, live.batch, live.n_batch);
+	report_until(UINT64_MAX);
+	live.n_batch = live.n_reported = 0;
+}
+
 void am_live_event(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
 	live.events++;
 	live.threads += event->kind == AM_THREAD_BEGIN;
+	if (!live.regions && !live.twin) {
+		live.batch[live.n_batch++] = *event;
+		if (live.n_batch == BATCH)
+			check_batch();
+		return;
+	}
 	if (live.regions)
 		am_regions_event(live.regions, event);
 	else
 		check(NULL, event);
-	am_reporter_event(live.reporter, event); /* after: a free is told with its block still known */
+	am_reporter_event(live.reporter, event);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -220,8 +247,10 @@ static void publish(void)
 
 void am_live_pass(void)
 {
-	if (live.reporter && live.events != live.told.events)
-		publish();
+	if (!live.reporter || live.events == live.told.events)
+		return;
+	check_batch();
+	publish();
 }
 
 static void name_unused(void *ctx, const char *message)
@@ -234,6 +263,7 @@ int am_live_close(void)
 {
 	if (!live.reporter)
 		return -1;
+	check_batch();
 	publish();
 	am_reporter_finish(live.reporter);
 	if (am_opt.verbose >= 1) {
