@@ -254,7 +254,8 @@ void am_machine_step(struct am_machine *m, uint32_t event)
 {
 	const struct am_run_event *r = &m->run->event.at[event];
 
-	assert(r->eid == m->pos[r->thread] + 1);
+	/* A solver's schedule leaves out steps that read, write and order nothing. */
+	assert(r->eid > m->pos[r->thread]);
 	am_machine_notify(m, event);
 	synchronise(m, r, am_run_raw(m->run, event));
 	set(m, &m->pos[r->thread], r->eid);
