@@ -219,10 +219,38 @@ static int32_t touches(struct am_lazy *z, const struct am_list *block, uint32_t 
 	return v;
 }
 
+/* May k touch bytes of some access of the region? */
+static bool may_touch(struct am_lazy *z, const struct am_list *block, uint32_t k)
+{
+	for (uint32_t i = 0; i < block->count; i++)
+		if (am_ctp_is_access(&z->ctp->events[block->list[i]]) &&
+		    am_lazy_node(z, am_ctp_overlap(z->ctp, block->list[i], k)) != AM_SMT_FALSE)
+			return true;
+	return false;
+}
+
+/* Is the region's i-th operation on the same side of k as an earlier one that happens whenever it does?
+ * In sc, the first one sure to happen is before k if any is; and of those that share their order with
+ * k, the first is executed if any is. */
+static bool is_spoken_for(struct am_lazy *z, const struct am_list *block, uint32_t i, uint32_t k,
+			  bool before)
+{
+	if (!i || z->options.model != AM_MODEL_SC)
+		return false;
+	for (uint32_t j = 0; j < i && before; j++)
+		if (!z->ctp->events[block->list[j]].guard)
+			return true;
+	const uint32_t last = block->list[i - 1];
+	return !before && !z->ctp->events[last].guard &&
+	       am_lazy_before(z, k, last) == am_lazy_before(z, k, block->list[i]);
+}
+
 static void make_intruder(struct am_lazy *z, struct am_goal *goal, const struct am_list *block,
 			  uint32_t k, struct am_lits *any)
 {
 	struct am_lits c = { 0 };
+	if (goal->query.property == AM_PROP_WINDOW && !may_touch(z, block, k))
+		return;
 	const int32_t in = am_lazy_hidden(z, "k");
 	am_lazy_clause(z, (int32_t[]){ -in, z->x[k] }, 2);
 	am_lazy_clause(z, (int32_t[]){ -in, am_lazy_node(z, z->ctp->events[k].guard) }, 2);
@@ -230,7 +258,8 @@ static void make_intruder(struct am_lazy *z, struct am_goal *goal, const struct 
 		c.count = 0;
 		am_lits_add(&c, -in);
 		for (uint32_t i = 0; i < block->count; i++)
-			am_lits_add(&c, beside(z, block->list[i], k, side == 0));
+			if (!is_spoken_for(z, block, i, k, side == 0))
+				am_lits_add(&c, beside(z, block->list[i], k, side == 0));
 		am_lazy_clause(z, c.list, c.count);
 	}
 	if (goal->query.property == AM_PROP_WINDOW)
