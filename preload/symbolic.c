@@ -102,16 +102,34 @@ static uint32_t record_read(struct recording *x, struct am_sym *s, uint64_t valu
 	return node;
 }
 
+/* Of this thread, as far as it remembers. */
+static bool is_first_write(struct am_sym *s, uintptr_t address)
+{
+	uintptr_t *last = &s->written[(address >> 2) % AM_SYM_WRITTEN];
+
+	if (*last == address)
+		return false;
+	*last = address;
+	return true;
+}
+
 static void record_write(struct am_sym *s, void *p, uint64_t value, uint32_t meta, uint32_t node,
 			 uint32_t at, struct am_here here)
 {
 	struct recording x;
 	const bool is_recorded = record_begin(&x, s, p, meta, at, here);
+	/* The predictor must know what a read before the first write would see. Not of atomics, for
+	 * which the record has no room, nor of volatiles, which may be no memory. */
+	const bool is_first = is_recorded && am_meta_order(meta) < 0 && !(meta & AM_SYM_VOLATILE) &&
+			      is_first_write(s, (uintptr_t)p);
+	const uint64_t before = is_first ? am_perform_load(p, meta) : 0;
 
 	am_perform_store(p, value, meta);
 	if (!is_recorded)
 		return;
 	number(&x);
+	if (is_first && ~before)
+		attach(&x, AM_X_AUX, ~before);
 	attach(&x, AM_X_VALUE, value);
 	if (node)
 		attach(&x, AM_X_EXPR, node);

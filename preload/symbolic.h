@@ -6,7 +6,7 @@
 #include "atommon/expr.h"
 #include "preload/log.h"
 
-enum { AM_SYM_PARAMS = 16, AM_SYM_CONSTS = 64, AM_SYM_PINNED = 64 };
+enum { AM_SYM_PARAMS = 16, AM_SYM_CONSTS = 64, AM_SYM_PINNED = 64, AM_SYM_WRITTEN = 256 };
 
 struct am_sym {
 	uint32_t thread;    /* am_tls.id that this belongs to */
@@ -20,6 +20,7 @@ struct am_sym {
 		uint64_t value;
 		uint32_t width, node;
 	} constant[AM_SYM_CONSTS];
+	uintptr_t written[AM_SYM_WRITTEN]; /* by address: what was there first has been told */
 };
 
 /* This thread's, if expressions are being recorded now; else NULL: everything is concrete. */

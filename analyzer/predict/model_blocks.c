@@ -19,6 +19,16 @@ static bool byte_of(const struct am_build *b, const struct am_event *raw, uint64
 	return true;
 }
 
+/* What the write itself says was there before. */
+static bool byte_replaced(const struct am_event *raw, uint64_t address, uint8_t *byte)
+{
+	if (raw->kind != AM_WRITE || !raw->aux || raw->size > 8 || address < raw->object ||
+	    address - raw->object >= raw->size)
+		return false;
+	*byte = (uint8_t)(~raw->aux >> 8 * (address - raw->object));
+	return true;
+}
+
 /* The byte at the start of the segment: what the last write before left. */
 static bool byte_before(const struct am_build *b, uint32_t cell, uint64_t address, uint8_t *byte)
 {
@@ -60,7 +70,8 @@ static void find_initial(struct am_build *b)
 				uint8_t byte = 0;
 				as_read.kind = AM_READ;
 				if (r->reads ? byte_of(b, &as_read, a, &byte)
-					     : byte_before(b, c, a, &byte))
+					     : byte_replaced(raw, a, &byte) ||
+						       byte_before(b, c, a, &byte))
 					am_ctp_init(b->ctp, block->object, (uint32_t)(a - block->base), 1,
 						    byte);
 				else

@@ -266,6 +266,8 @@ void am_json_event(struct am_json *j, const struct am_event *e)
 		add_address(o, "mutex", e->aux);
 	else if (e->kind == AM_NAME)
 		add_string(o, "name", t, e->aux);
+	else if (e->aux && e->kind == AM_WRITE)
+		add_number(o, am_text_aux(AM_WRITE), ~e->aux);
 	else if (e->aux)
 		add_number(o, am_text_aux((enum am_kind)e->kind), e->aux);
 	add_mode(o, e);

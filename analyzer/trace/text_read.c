@@ -218,6 +218,8 @@ static bool read_named(struct cursor *c, struct am_event *e)
 	if (strncmp(c->at, aux, n) == 0 && c->at[n] == '=') {
 		c->at += n + 1;
 		e->aux = e->kind == AM_NAME ? string_id(c) : scan_number(c);
+		if (e->kind == AM_WRITE)
+			e->aux = ~e->aux;
 	} else if (scan_accept(c, "size=")) {
 		e->size = scan_number32(c);
 	} else if (scan_accept(c, "value=")) {

@@ -29,6 +29,8 @@ const char *am_text_aux(enum am_kind kind)
 		return "count";
 	case AM_NAME:
 		return "name";
+	case AM_WRITE:
+		return "was";
 	default:
 		return "aux";
 	}

@@ -176,6 +176,8 @@ static void put_aux(FILE *out, const struct am_tables *tables, const struct am_e
 	fprintf(out, " %s=", name);
 	if (e->kind == AM_NAME)
 		put_string(out, tables, e->aux);
+	else if (e->kind == AM_WRITE)
+		fprintf(out, "%" PRIu64, ~e->aux);
 	else
 		fprintf(out, *name == 'm' ? "0x%" PRIx64 : "%" PRIu64, e->aux);
 }

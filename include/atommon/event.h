@@ -117,7 +117,8 @@ struct am_event {
 	uint64_t aux;	 /* mutex of wait/wake (0: a recursive mutex held more than once, which stays
 			    held); bytes of alloc/free; count of lost; initial count of a semaphore
 			    or barrier, pthread type of a mutex; string of name; update with an
-			    expression: node of what it wrote (`value`, `expr`: what it read) */
+			    expression: node of what it wrote (`value`, `expr`: what it read);
+			    write: ones' complement of what was there before, 0 if not told */
 	uint64_t value;	 /* value read or written (up to 8 bytes), outcome of a branch */
 	uint32_t thread; /* own thread id, never reused; 0 is the main thread */
 	uint32_t site;	 /* where: index into the site table, 0 unknown */

@@ -23,7 +23,7 @@ shown() { # shown TRACE PROGRAM
 				rest="${name[$((object))]} ${rest#* }"
 				;;
 			esac
-			sed -E 's/\$[0-9]+//; s/ ?#[0-9]+//; s/ ?@[0-9]+.*//; s/ size=4//; s/ mutex=.*//' \
+			sed -E 's/\$[0-9]+//; s/ ?#[0-9]+//; s/ ?@[0-9]+.*//; s/ size=4//; s/ was=[0-9]+//; s/ mutex=.*//' \
 				<<<"$thread $kind $rest"
 		done | sort -s -k1,1
 }

@@ -94,6 +94,8 @@ static struct am_event any_event(struct lane *l)
 			e.order = (uint8_t)rnd(8);
 		if (rnd(2))
 			e.expr = e.kind == AM_WRITE ? (uint32_t)rnd(l->nodes + 1) : ++l->nodes;
+		if (e.kind == AM_WRITE && !e.order && (e.size & (e.size - 1)) == 0)
+			e.aux = rnd(2) ? ~any64() : 0;
 		break;
 	case AM_ALLOC:
 	case AM_FREE:
