@@ -11,6 +11,7 @@
  *   ../lib/atommon/{twin,symbolic}-MAJOR.so   the LLVM passes, for clang MAJOR
  */
 /* SPDX-License-Identifier: MIT */
+#include "atommon/strings.h"
 #include "instrument/cc.h"
 
 #include <errno.h>
@@ -194,7 +195,9 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 /* The user's own libraries and options come before what is added here. */
 static void add_link_options(struct am_cc_args *a, const char *lib, bool wraps)
 {
-	static const char *const silent[] = {"memcpy", "memmove", "memset"};
+#define X(name) #name,
+	static const char *const silent[] = {"memcpy", "memmove", "memset", AM_STRING_FUNCTIONS(X)};
+#undef X
 
 	/* gcc has no callback for these. */
 	for (size_t i = 0; wraps && i < sizeof silent / sizeof *silent; i++)

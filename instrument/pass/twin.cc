@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include "instrument/pass/twin.h"
 
+#include "atommon/strings.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
@@ -81,6 +83,36 @@ struct Copies : PassInfoMixin<Copies> {
 	static bool isRequired() { return true; }
 };
 
+// Other functions of the C library that access memory for their caller: __wrap_NAME tells what.
+struct Strings : PassInfoMixin<Strings> {
+	PreservedAnalyses run(Module &m, ModuleAnalysisManager &)
+	{
+#define X(name) #name,
+		static const StringSet<> names = {AM_STRING_FUNCTIONS(X)};
+#undef X
+		bool changed = false;
+		for (auto &f : m)
+			if (f.hasFnAttribute(Attribute::SanitizeThread))
+				for (auto &block : f)
+					for (auto &i : block)
+						changed |= redirect(m, i, names);
+		return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+	}
+
+	static bool redirect(Module &m, Instruction &i, const StringSet<> &names)
+	{
+		auto *call = dyn_cast<CallBase>(&i);
+		auto *callee = call ? call->getCalledFunction() : nullptr;
+		if (!callee || !callee->isDeclaration() || !names.count(callee->getName()))
+			return false;
+		auto to = m.getOrInsertFunction(("__wrap_" + callee->getName()).str(),
+						callee->getFunctionType());
+		call->setCalledFunction(to);
+		return true;
+	}
+	static bool isRequired() { return true; }
+};
+
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
@@ -89,6 +121,9 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 			pb.registerPipelineStartEPCallback(
 				[](ModulePassManager &mpm, auto) { mpm.addPass(Twin()); });
 			pb.registerOptimizerLastEPCallback(
-				[](ModulePassManager &mpm, auto) { mpm.addPass(Copies()); });
+				[](ModulePassManager &mpm, auto) {
+					mpm.addPass(Copies());
+					mpm.addPass(Strings());
+				});
 		}};
 }

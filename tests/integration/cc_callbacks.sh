@@ -98,4 +98,23 @@ for cc in gcc clang-14 clang-16 clang-19; do
 	case $cc in gcc | clang-14) ATOMMON_CC=$cc try "$cc-O0" -O0 ;; esac
 done
 command -v clang-14 >/dev/null && try symbolic-O1 --symbolic -O1
+
+# String functions: the same results, unwatched, checked and recorded, and their accesses in the trace.
+cc -O1 "$TOP/tests/prog/plain/strings.c" -o plain
+strings() { # strings NAME FLAGS...
+	local name=$1
+	shift
+	check "$name: strings build" atommon-cc "$@" -g "$TOP/tests/prog/plain/strings.c" -o strings
+	same "$name: string functions by themselves" "$(./plain)" "$(./strings)"
+	same "$name: checked" "$(./plain)" "$(preload ATOMMON_ATOMIC=fn:main ./strings 2>&1)"
+	same "$name: recorded" "$(./plain)" "$(preload ATOMMON_MODE=record ATOMMON_TRACE=s.atm ./strings 2>&1)"
+	same "$name: and are seen" "a read a write b read b write " \
+		"$(accesses s.atm strings | awk '$1 ~ /^[ab]$/ && $3 >= 13 { printf "%s %s ", $1, $2 }')"
+	rm -f s.atm
+}
+for cc in gcc clang-14 clang-19; do
+	command -v $cc >/dev/null || continue
+	ATOMMON_CC=$cc strings $cc-O0 -O0
+	ATOMMON_CC=$cc strings $cc-fortified -O2 -D_FORTIFY_SOURCE=2
+done
 finish
