@@ -113,8 +113,9 @@ size_t am_record_decode(const struct am_unit *u, struct am_event *e)
 		e->site = 0;
 		return n;
 	}
+	/* Where 0 means something: a size of one byte, an outcome. */
 	if (w0 & ((uint64_t)AM_R_DETAIL_MASK << AM_R_DETAIL_SHIFT) || is_access(kind) ||
-	    has_outcome(kind))
+	    has_outcome(kind) || kind == AM_LATE)
 		decode_detail(e, am_unit_detail(u));
 	for (size_t i = 1; i < n; i++)
 		if (am_unit_kind(u + i) == AM_EXT)

@@ -47,6 +47,7 @@ suite() { # suite NAME WRAPPER-FLAGS...
 	silent "$n: a reused heap block" 'fn:region_*' quiet heap
 	silent "$n: buffers handed over through a queue" 'fn:region_*' quiet handover
 	silent "$n: reused thread stacks" 'fn:region_*' quiet private
+	found "$n: a single byte" 'fn:region_*' quiet byte
 	found "$n: overlapping bytes of different sizes" 'fn:region_*' quiet overlap
 	found "$n: a local variable that another thread changes" 'fn:region_*' quiet stack
 }

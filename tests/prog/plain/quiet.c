@@ -1,7 +1,7 @@
 /*
  * Programs that are serializable, and look otherwise to a checker that is careless about bytes,
- * reused memory or hand-overs; and one (stack) that is not. Regions: functions named region_*. The
- * order is forced by semaphores. usage: quiet bytes|heap|handover|stack|private|overlap
+ * reused memory or hand-overs; and some (byte, overlap, stack) that are not. Regions: functions named region_*. The
+ * order is forced by semaphores. usage: quiet bytes|byte|heap|handover|stack|private|overlap
  */
 /* SPDX-License-Identifier: MIT */
 #include <malloc.h>
@@ -64,6 +64,14 @@ NOINLINE static void region_overlap(void)
 	word.whole = seen + 1;
 }
 
+/* One byte, read and written by both: a violation. */
+NOINLINE static void region_byte(void)
+{
+	const char seen = pair[0];
+	let_other_run();
+	pair[0] = (char)(seen + 1);
+}
+
 /* A local variable that another thread knows: a violation. */
 NOINLINE static void region_stack(int *mine)
 {
@@ -77,6 +85,8 @@ static void *other(void *mode)
 	sem_wait(&go);
 	if (!strcmp(mode, "bytes"))
 		pair[1]++;
+	else if (!strcmp(mode, "byte"))
+		pair[0]++;
 	else if (!strcmp(mode, "heap"))
 		use_block();
 	else if (!strcmp(mode, "stack"))
@@ -202,6 +212,8 @@ int main(int argc, char **argv)
 	pthread_create(&t, NULL, other, mode);
 	if (!strcmp(mode, "bytes"))
 		region_bytes();
+	else if (!strcmp(mode, "byte"))
+		region_byte();
 	else if (!strcmp(mode, "heap"))
 		region_heap();
 	else if (!strcmp(mode, "stack"))
