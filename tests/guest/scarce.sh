@@ -39,8 +39,9 @@ scarce "a log that cannot be written" ATOMMON_LOG=/nonexistent/log -- "${work[@]
 mkdir locked && chmod 555 locked
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$T"
-	scarce "an unwritable directory" ATOMMON_TRACE="$T/locked/x.atm" -- \
-		setpriv --reuid=65534 --clear-groups "${work[@]}"
+	cp "$LIB" "$PROG/g_threads" . # where anybody may read: the build may be in a home
+	PRELOADS=$T/${LIB##*/} scarce "an unwritable directory" ATOMMON_TRACE="$T/locked/x.atm" -- \
+		setpriv --reuid=65534 --clear-groups "$T/g_threads" "${work[@]:1}"
 else
 	scarce "an unwritable directory" ATOMMON_TRACE="$T/locked/x.atm" -- "${work[@]}"
 fi
