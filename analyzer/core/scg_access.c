@@ -20,10 +20,10 @@ static inline void put_stamp(struct am_stamp *stamp, uint64_t moment, uint64_t v
 	stamp->tag = tag;
 }
 
-/* Of another thread, and reached by an open region? What none reaches does not count (R4). */
-static inline bool is_foreign(struct am_checker *c, uint64_t moment, uint32_t slot)
+/* Of another thread, and perhaps reached by an open region? What none reaches does not count (R4). */
+static inline bool is_foreign(const struct am_checker *c, uint64_t moment, uint32_t slot)
 {
-	return AM_SLOT_OF(moment) != slot && !am_is_stale(c, moment);
+	return AM_SLOT_OF(moment) != slot && am_is_live(c, moment);
 }
 
 /* In the open region that began at `begin`? */
@@ -55,7 +55,8 @@ static void edges_of(struct am_checker *c, struct am_now *now, const struct am_e
 /* May a new read of this thread take the place of this one? */
 static bool gives_way(struct am_checker *c, const struct am_stamp *read, uint32_t slot)
 {
-	return !is_foreign(c, read->moment, slot) || am_stamp_dominated(c, read, slot);
+	return !is_foreign(c, read->moment, slot) || am_is_covered(c, read->moment, slot) ||
+	       am_stamp_dominated(c, read, slot);
 }
 
 static void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)

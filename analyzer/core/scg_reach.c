@@ -398,6 +398,8 @@ void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp
 	}
 	if (c->stats.edges_live > c->stats.edges_peak)
 		c->stats.edges_peak = c->stats.edges_live;
+	if (!has_ends && c->front[u].is_low) /* perhaps nobody reaches it: then say so the next time */
+		am_horizon(c, u);
 }
 
 bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp, uint32_t slot)

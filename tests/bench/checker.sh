@@ -23,7 +23,7 @@ best() { # best WORKLOAD THREADS ENTITIES EVENTS: the fastest of some runs
 
 echo "checker alone, CPU ns per event, best of $repeat runs of $events events"
 printf '%-6s' workload
-threads_list="2 4 8 16 32 64 128 200"
+threads_list="2 4 8 16 32 50 64 128 200"
 for k in $threads_list; do printf '%8s' "$k thr"; done
 echo "   (10^4 entities)"
 : >"$out/threads.tsv"
@@ -42,7 +42,7 @@ entities_list="100 1000 10000 100000 1000000"
 for n in $entities_list; do printf '%9s' "$n"; done
 echo "   (entities, 8 threads)"
 : >"$out/entities.tsv"
-for w in bank sor long; do
+for w in bank sor star long pipe; do
 	printf '%-6s  ' "$w"
 	for n in $entities_list; do
 		line=$(best "$w" 8 "$n" $((events > 2 * n ? events : 2 * n)))
