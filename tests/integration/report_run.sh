@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # atommon run: statuses, traces, messages, other preloads, sanitisers, signals.
 . "$(dirname "$0")/../lib.sh"
+export TMPDIR=$T # what is left behind there is ours
 
 contains() { # contains NAME TEXT PART
 	case $2 in
