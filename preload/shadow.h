@@ -180,7 +180,10 @@ enum { AM_PLACES = 1024 };
 
 static inline uint64_t *am_view_place(uint64_t *places, uintptr_t address, bool writes)
 {
-	return &places[(address >> 3 & (AM_PLACES / 2 - 1)) * 2 + writes];
+	/* Half for mappings and stacks, half for the program's own data, which large arrays spare. */
+	const uintptr_t low = address >> 3 & (AM_PLACES / 4 - 1);
+
+	return &places[(low | (address >> 45 & 1) * (AM_PLACES / 4)) * 2 + writes];
 }
 
 static inline uint64_t am_view_place_key(uintptr_t address)
