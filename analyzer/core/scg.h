@@ -1,7 +1,8 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
  * (vertices and edges), scg_table.c (entities), scg_readers.c (their further readers), scg_access.c
- * (accesses), scg_late.c (those told late), scg_ended.c (threads that ended) and scg_cycle.c (telling a cycle). Everybody else
+ * (accesses), scg_late.c (those told late), scg_ended.c (threads that ended) and scg_cycle.c (telling
+ * a cycle). Everybody else
  * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
  *
