@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # What a lock/unlock pair and a condition hand-over cost: native, dormant, record, check, and peers
 # where they are installed. One round runs every variant of a case once, one after the other; the
-# median of ROUNDS (7) rounds counts, so that all share the machine's moods. CPU in ns per operation:
-# of the application's threads, then of the whole process (with the monitor's own thread).
+# median of ROUNDS (7) rounds counts, so that all share the machine's moods, and beside it the least, which
+# a busy machine disturbs less. CPU in ns per operation: of the application's threads, then of the whole
+# process (with the monitor's own thread).
 set -u
 build=${ATOMMON_BUILD:?run this through scripts/bench}
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -59,11 +60,12 @@ once() {
 	esac
 }
 
+least() { sort -n | head -1; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 # table TITLE CASE THREADS OPERATIONS VARIANT...
 table() {
-	local title=$1 native=
+	local title=$1 native='' lowest=''
 	local run=("$2" "$3" "$4")
 	shift 4
 	rm -f out.*
@@ -73,15 +75,17 @@ table() {
 			once "$v" "${run[@]}" >>"out.$v" 2>/dev/null
 		done
 	done
-	printf '\n%s\n  %-12s %12s %8s %12s %8s\n' "$title" variant "threads ns" x "process ns" x
+	printf '\n%s\n  %-12s %12s %8s %12s %8s %12s %8s\n' "$title" variant "threads ns" x "process ns" x \
+		"least ns" x
 	for v in "$@"; do
-		local app all
+		local app all low
+		low=$(cut -d' ' -f1 "out.$v" | least)
 		app=$(cut -d' ' -f1 "out.$v" | median)
 		all=$(cut -d' ' -f2 "out.$v" | median)
 		[ -n "$app" ] || continue
-		[ "$v" = native ] && native=$app
-		awk -v v="$v" -v a="$app" -v p="$all" -v n="$native" \
-			'BEGIN { printf "  %-12s %12.1f %8.2f %12.1f %8.2f\n", v, a, a / n, p, p / n }'
+		[ "$v" = native ] && native=$app && lowest=$low
+		awk -v v="$v" -v a="$app" -v p="$all" -v n="$native" -v l="$low" -v m="$lowest" \
+			'BEGIN { printf "  %-12s %12.1f %8.2f %12.1f %8.2f %12.1f %8.2f\n", v, a, a / n, p, p / n, l, l / m }'
 	done
 }
 
@@ -92,5 +96,19 @@ table "lock and unlock, 2 threads, private mutexes" pair 2 3000000 "${own[@]}" "
 table "lock and unlock, 2 threads, one mutex" share 2 1000000 "${own[@]}" "${peers[@]}"
 table "lock and unlock, 8 threads, one mutex" share 8 250000 "${own[@]}" "${peers[@]}"
 table "condition ping-pong, 2 threads" ping 2 20000 "${own[@]}" "${peers[@]}"
-table "flat? lock and unlock, 8 threads, private mutexes" pair 8 400000 native record
-table "flat? lock and unlock, 64 threads, private mutexes" pair 64 200000 native record
+
+# Is the cost of an event the same with many threads? ns per pair, least of the rounds.
+printf '\nlock and unlock, private mutexes: least ns a pair of the threads (of the process)\n  %-8s %10s %18s %8s\n' \
+	threads native record x
+for threads in 1 2 4 8 16 32 64; do
+	rm -f out.*
+	for ((i = 0; i < rounds; i++)); do
+		for v in native record; do
+			once $v pair $threads $((12000000 / threads)) >>"out.$v"
+		done
+	done
+	printf '  %-8s %10s %18s %8s\n' $threads "$(cut -d' ' -f1 out.native | least)" \
+		"$(cut -d' ' -f1 out.record | least) ($(cut -d' ' -f2 out.record | least))" \
+		"$(awk -v a="$(cut -d' ' -f1 out.native | least)" -v b="$(cut -d' ' -f1 out.record | least)" \
+			'BEGIN { printf "%.2f", b / a }')"
+done
