@@ -6,7 +6,7 @@
 
 for buffer in 4K 64K 1M; do
 	preload ATOMMON_ONLY=g_signal_locks ATOMMON_MODE=record ATOMMON_BUFFER=$buffer ATOMMON_TRACE=s.atm \
-		"$PROG/g_signal_locks" "${SIGNALS:-1000}" 2>count
+		"$PROG/g_signal_locks" "${SIGNALS:-300}" 2>count
 	events=$(atommon-dump --stats s.atm | awk '$1 == "acquire" { print $2; exit }')
 	same "every acquire is in the trace, ring of $buffer" "$(tail -1 count)" "$events"
 	check "and the trace is legal" "$B/tests/property/stress" legal s.atm
