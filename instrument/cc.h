@@ -19,6 +19,9 @@ struct am_cc_what {
 	bool wants_static; /* -static, -static-pie */
 	bool other_target; /* -m32 and the like: we have no library for it */
 	bool value_next;   /* the next argument belongs to the option before it */
+	bool language_next; /* the next argument is that of -x */
+	bool is_header;	    /* -x c-header and the like: what follows is precompiled */
+	const char *sanitizer; /* one that does not go together with ours */
 	unsigned depth;	   /* of response files */
 };
 

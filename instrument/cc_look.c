@@ -80,6 +80,11 @@ static const char *const ends_before_link[] = {
 	"--compile", "--assemble", "--preprocess", "-emit-ast", "--precompile", "-emit-pch",
 };
 
+static const char *const other_sanitizers[] = {
+	"-fsanitize=address",  "-fsanitize=hwaddress", "-fsanitize=memory", "-fsanitize=leak",
+	"-fsanitize=dataflow", "-fsanitize=kernel-address",
+};
+
 static const char *const foreign[] = {"-m32", "-m16", "-mx32", "-miamcu"};
 
 static bool among(const char *arg, const char *const *list, size_t n)
@@ -134,20 +139,47 @@ static void look_file(struct am_cc_what *what, const char *path)
 	fclose(f);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* A header given as input is precompiled, not linked. */
+static bool names_header(const char *path)
+{
+	static const char *const suffix[] = {".h", ".hh", ".hpp", ".hxx", ".H", ".hp", ".h++"};
+
+	for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
+		if (ends_with(path, suffix[i]))
+			return true;
+	return false;
+}
+
 void am_cc_look(struct am_cc_what *what, const char *arg)
 {
+	if (what->language_next)
+		what->is_header = ends_with(arg, "-header");
+	what->language_next = strcmp(arg, "-x") == 0;
 	if (what->value_next) {
 		what->value_next = false;
 		return;
 	}
+	if (strncmp(arg, "-x", 2) == 0 && arg[2])
+		what->is_header = ends_with(arg, "-header");
 	if (arg[0] == '@') {
 		look_file(what, arg + 1);
 		return;
 	}
 	if (arg[0] != '-' || arg[1] == '\0') {
 		what->has_input = true;
+		what->stops_early |= what->is_header || names_header(arg);
 		return;
 	}
+	for (size_t i = 0; i < sizeof other_sanitizers / sizeof *other_sanitizers; i++)
+		if (strcmp(arg, other_sanitizers[i]) == 0)
+			what->sanitizer = other_sanitizers[i];
 	if (strncmp(arg, "-l", 2) == 0)
 		what->has_input = true;
 	if (AMONG(arg, ends_before_link))

@@ -77,6 +77,13 @@ for cc in gcc clang-14 clang-19; do
 	check "$cc: -static is refused" not atommon-cc -static add.c main.c -o prog8
 	same "$cc: and it says why" "atommon-cc: a static program cannot be watched: leave out -static" \
 		"$(atommon-cc -static add.c main.c -o prog8 2>&1)"
+	same "$cc: another sanitizer is refused" \
+		"atommon-cc: '-fsanitize=address' does not go together with watched accesses: leave it out" \
+		"$(atommon-cc -fsanitize=address -c add.c 2>&1)"
+	echo 'int add(int n);' >head.h
+	check "$cc: a header is precompiled, by its name" atommon-cc head.h -o head.h.gch
+	check "$cc: or by -x" sh -c 'rm head.h.gch && atommon-cc -x c-header head.h -o head.h.gch'
+	rm -f head.h.gch
 	check "$cc: -static -c is no link" atommon-cc -static -c add.c
 	check "$cc: a file can opt out" sh -c 'atommon-cc -fno-sanitize=thread -c add.c -o out.o && ! nm -u out.o | grep -q __tsan_write'
 	if [ -n "$cxx" ]; then
