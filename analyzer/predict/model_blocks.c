@@ -63,7 +63,7 @@ static void find_initial(struct am_build *b)
 			const uint32_t at = d->cell_object[am_build_root(d, c)];
 			if (at == AM_NONE)
 				continue; /* a free of what nobody else in the segment touches */
-			struct am_build_block *block = &d->block.at[at];
+			const struct am_build_block *block = &d->block.at[at];
 			const uint64_t end = b->run->cell_address[c + 1];
 			for (uint64_t a = b->run->cell_address[c]; a < end; a++) {
 				struct am_event as_read = *raw;
@@ -75,7 +75,7 @@ static void find_initial(struct am_build *b)
 					am_ctp_init(b->ctp, block->object, (uint32_t)(a - block->base), 1,
 						    byte);
 				else
-					block->is_known = false;
+					d->first_write[c] = 1;
 			}
 		}
 	}
@@ -95,8 +95,7 @@ void am_build_blocks_init(struct am_build *b)
 		uint32_t *at = &d->cell_object[am_build_root(d, r->cell)];
 		if (*at == AM_NONE) {
 			*at = d->block.n;
-			*vec_push(&d->block) = (struct am_build_block){.base = UINT64_MAX, .is_known = true,
-							      .first_write = AM_NONE};
+			*vec_push(&d->block) = (struct am_build_block){.base = UINT64_MAX};
 		}
 		struct am_build_block *block = &d->block.at[*at];
 		const uint64_t low = run->cell_address[r->cell];

@@ -51,6 +51,22 @@ static void add_private(struct am_build *b, uint32_t e)
 	first->value = raw->value;
 }
 
+/* What a cell held at first is not known: nobody may read it before its first write. */
+static void after_first_writes(struct am_build *b, const struct am_run_event *r, uint32_t x)
+{
+	for (uint32_t c = r->cell; c < r->cell + r->cells; c++) {
+		const uint32_t first = b->data->first_write[c];
+		if (first > 1 && am_ctp_at(b->ctp, first - 2)->thread != am_ctp_at(b->ctp, x)->thread)
+			am_ctp_order(b->ctp, first - 2, x);
+	}
+}
+
+static void note_first_write(struct am_build *b, uint32_t cell, uint32_t x)
+{
+	if (b->data->first_write[cell] == 1)
+		b->data->first_write[cell] = x + 2;
+}
+
 /*
  * An atomic update: `value` is what it read, `aux` the expression of what it wrote, which the events
  * after it define. A branch that follows at once on what was read (a compare-and-exchange that
@@ -68,6 +84,7 @@ static void add_update(struct am_build *b, uint32_t e, uint32_t object, uint32_t
 	uint32_t cond = 0;
 
 	am_build_note(b, e, x);
+	after_first_writes(b, r, x);
 	if (raw->expr)
 		am_build_set_node(b, r->thread, raw->expr, leaf);
 	if (b->kind != AM_PREDICT_CTP || !is_told) {
@@ -106,9 +123,7 @@ static void add_read(struct am_build *b, uint32_t e, const struct am_build_block
 	}
 	x = am_ctp_read(b->ctp, t, block->object, offset, raw->size);
 	am_build_note(b, e, x);
-	if (!block->is_known && block->first_write != AM_NONE &&
-	    am_ctp_at(b->ctp, block->first_write)->thread != t)
-		am_ctp_order(b->ctp, block->first_write, x);
+	after_first_writes(b, r, x);
 	const uint32_t leaf = am_ctp_at(b->ctp, x)->read;
 	if (!raw->expr) {
 		am_build_assume(b, t, am_build_equals(b, leaf, 8 * raw->size, raw->value));
@@ -119,7 +134,7 @@ static void add_read(struct am_build *b, uint32_t e, const struct am_build_block
 		*vec_push(&b->data->pending) = x;
 }
 
-static void add_write(struct am_build *b, uint32_t e, struct am_build_block *block)
+static void add_write(struct am_build *b, uint32_t e, const struct am_build_block *block)
 {
 	const struct am_run_event *r = &b->run->event.at[e];
 	const struct am_event *raw = am_run_raw(b->run, e);
@@ -133,8 +148,8 @@ static void add_write(struct am_build *b, uint32_t e, struct am_build_block *blo
 	const uint32_t offset = am_ctp_const(b->ctp, 64, raw->object - block->base);
 	const uint32_t x = am_ctp_write(b->ctp, t, block->object, offset, raw->size, value);
 	am_build_note(b, e, x);
-	if (block->first_write == AM_NONE)
-		block->first_write = x;
+	for (uint32_t c = r->cell; c < r->cell + r->cells; c++)
+		note_first_write(b, c, x);
 }
 
 /* What is freed holds no value any more. */
@@ -154,6 +169,7 @@ static void add_free(struct am_build *b, uint32_t e)
 				b->ctp, b->thread[r->thread], block->object,
 				am_ctp_const(b->ctp, 64, a - block->base), 1, am_ctp_const(b->ctp, 8, 0xdf));
 			am_build_note(b, e, x);
+			note_first_write(b, c, x);
 		}
 	}
 }

@@ -78,6 +78,7 @@ void am_build_data_init(struct am_build *b)
 		return;
 	}
 	d->private = am_xalloc(cells, sizeof *d->private);
+	d->first_write = am_xalloc(cells, sizeof *d->first_write);
 	am_build_blocks_init(b);
 }
 
@@ -108,6 +109,7 @@ void am_build_data_free(struct am_build *b)
 	free(d->class.at);
 	free(d->number);
 	free(d->private);
+	free(d->first_write);
 	free(d->pending.at);
 	free(d);
 }

@@ -27,8 +27,6 @@ struct am_build_class {
 struct am_build_block {
 	uint32_t object; /* in the program */
 	uint64_t base, end;
-	uint32_t first_write; /* in the program, of a block whose initial bytes are not known */
-	bool is_known;
 };
 
 /* The last write to unshared memory: `start` is kept for each cell it covers, the rest for its first. */
@@ -44,6 +42,8 @@ struct am_build_data {
 	VEC(struct am_build_class) class;
 	VEC(struct am_build_block) block;
 	uint64_t *number; /* sync, avp: of each write of the span, within its class */
+	uint32_t *first_write; /* value, ctp: by cell, its first write in the program plus 2; 0: what it
+				  holds at first is known; 1: it is not, and no write so far */
 	struct am_build_private *private; /* by cell: writes to memory of one thread */
 	uint32_t *first_node;	 /* by thread: first expression of the span */
 	VEC(uint32_t) *node;	 /* by thread: nodes of the program for expressions from there on */
