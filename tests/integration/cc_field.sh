@@ -31,8 +31,8 @@ live() { # live LABEL NAME FUNCTION OPTIONS...
 	if [ "$n" -ge 1 ]; then ok "$label: $name is found"; else fail "$label: $name is found" "$(cat out)"; fi
 	same "$label: $name in a good order" 0 "$(reports "$function" good ./wrong | head -1)"
 	check "$label: $name, fixed, builds" build "$name" fixed "$@" -DFIXED
-	same "$label: $name, fixed" "0 0" "$(echo $(reports "$function" free ./fixed | head -1) \
-		$(reports "$function" good ./fixed | head -1))"
+	same "$label: $name, fixed" 0 "$(reports "$function" free ./fixed | head -1)"
+	same "$label: $name, fixed, in a good order" 0 "$(reports "$function" good ./fixed | head -1)"
 }
 
 predict() { # predict NAME FUNCTION STATUS: of the wrong one; the fixed one is proved
