@@ -48,7 +48,7 @@ printf '%-11s %6s  %-22s %5s %8s %6s %6s %5s %5s %10s %8s\n' program events scen
 # NAME:ARGUMENTS:METHODS. Regions are the outermost critical sections, then the methods (functions
 # of several sections, some of which can be broken).
 for spec in 'conpool:3 2:fn:use' 'barrier:9:fn:meet' 'account:10:fn:order,fn:transfer' 'philo::fn:dine' \
-	'synchbench:15 10:fn:call' 'daisy:2:marked' 'elevator:3:fn:stop_at' 'tsp:3:fn:search'; do
+	'synchbench:15 10:fn:call' 'daisy:2:marked' 'elevator:3:fn:stop_at' 'tsp:3:fn:offer'; do
 	IFS=: read -r name arguments methods <<<"$spec"
 	atommon-cc -O1 -g -D_GNU_SOURCE -I"$here/../../include" -o "$T/$name" "$here/table2/$name.c" -pthread
 	# shellcheck disable=SC2086
