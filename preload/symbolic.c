@@ -38,10 +38,10 @@ static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, str
 	return none;
 }
 
-static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta,
+static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta, bool is_vain,
 		      struct am_here here)
 {
-	am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), here);
+	am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), is_vain, here);
 }
 
 /* ---- recording --------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_load(void *p, uint32_t meta, uint32_
 		return record_load(s, p, meta, at, AM_HERE);
 	struct am_step step = check_begin(AM_READ, p, meta, AM_HERE);
 	const uint64_t value = am_perform_load(p, meta);
-	check_end(&step, AM_READ, p, meta, AM_HERE);
+	check_end(&step, AM_READ, p, meta, false, AM_HERE);
 	return (struct am_sym_value){value, 0};
 }
 
@@ -177,7 +177,7 @@ AM_EXPORT void __atommon_sym_store(void *p, uint64_t value, uint32_t meta, uint3
 	}
 	struct am_step step = check_begin(AM_WRITE, p, meta, AM_HERE);
 	am_perform_store(p, value, meta);
-	check_end(&step, AM_WRITE, p, meta, AM_HERE);
+	check_end(&step, AM_WRITE, p, meta, false, AM_HERE);
 }
 
 AM_EXPORT void __atommon_sym_range(void *p, uint64_t size, uint32_t writes, uint32_t at)
@@ -340,7 +340,8 @@ AM_EXPORT struct am_sym_value __atommon_sym_update(void *p, uint64_t value, uint
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_update(p, value, meta, op);
-	check_end(&step, AM_UPDATE, p, meta, AM_HERE);
+	check_end(&step, AM_UPDATE, p, meta, am_perform_changed(old, value, meta, op) == old,
+		  AM_HERE);
 	return (struct am_sym_value){old, 0};
 }
 
@@ -370,7 +371,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_cas(void *p, uint64_t expected, uint
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_cas(p, expected, desired, meta);
-	check_end(&step, old == expected ? AM_UPDATE : AM_READ, p, meta, AM_HERE);
+	check_end(&step, old == expected ? AM_UPDATE : AM_READ, p, meta, old != expected, AM_HERE);
 	return (struct am_sym_value){old, 0};
 }
 

@@ -27,9 +27,8 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 	return s;
 }
 
-/* A failed exchange is a read. */
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
-		 int mo, struct am_here here)
+		 int mo, bool is_vain, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -40,6 +39,13 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 
 	if (!s->is_logged)
 		return;
+	if (is_vain && am_view_mode != AM_VIEW_RECORD) {
+		if (s->is_locked)
+			am_slot_unlock(s->slot);
+		/* The cell was told of an access: nobody's next one is covered by it. */
+		am_view_touched((uintptr_t)p, size);
+		return;
+	}
 	r.number = am_number((uintptr_t)p);
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
@@ -61,20 +67,20 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 		}                                                                                  \
 		struct am_step s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                   \
 		const type value = am_atomic##bits##_load(p, mo);                                  \
-		am_step_end(&s, AM_READ, p, bits / 8, mo, AM_HERE);                                \
+		am_step_end(&s, AM_READ, p, bits / 8, mo, false, AM_HERE);                         \
 		return value;                                                                      \
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_WRITE, p, bits / 8, AM_HERE);                  \
 		am_atomic##bits##_store(p, v, mo);                                                 \
-		am_step_end(&s, AM_WRITE, p, bits / 8, mo, AM_HERE);                               \
+		am_step_end(&s, AM_WRITE, p, bits / 8, mo, false, AM_HERE);                        \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
-		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                              \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, old == v, AM_HERE);                    \
 		return old;                                                                        \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *e,    \
@@ -82,7 +88,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
 			    AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
@@ -91,7 +97,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
 			    AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
@@ -100,7 +106,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
 			    AM_HERE);                                                              \
 		return e;                                                                          \
 	}                                                                                          \
@@ -110,7 +116,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, AM_HERE);                              \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (type)(result) == old, AM_HERE);       \
 		return old;                                                                        \
 	}
 

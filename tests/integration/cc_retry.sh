@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Locks and lock-free code made by hand of atomic operations (tests/prog/field): an attempt that failed and was
+# made again, or given up, breaks nothing; the mistakes of such code are found.
+. "$(dirname "$0")/../lib.sh"
+field=$TOP/tests/prog/field
+cc -O1 -c "$field/order.c" -o order.o
+
+build() { # build NAME OUT OPTIONS...
+	local name=$1 out=$2
+	shift 2
+	atommon-cc -g "$@" "$field/$name.c" order.o -o "$out" -lpthread
+}
+
+reports() { # reports FUNCTION ORDER PROGRAM: how many violations are told
+	rm -f log
+	preload ATOMMON_ATOMIC="fn:$1" ATOMMON_LOG=log "$3" "$2" >out 2>&1
+	if [ -f log ]; then grep -c 'atomicity violation' log; else echo 0; fi
+}
+
+found() { # found LABEL FUNCTION PROGRAM: told, in the bad order
+	if [ "$(reports "$2" bad "$3")" -ge 1 ]; then ok "$1"; else fail "$1" "$(cat out)"; fi
+}
+
+both() { # both LABEL OPTIONS...
+	local label=$1
+	shift
+	check "$label: try_flag builds" build try_flag wrong "$@"
+	found "$label: a flag looked at, then set" work ./wrong
+	check "$label: try_flag, fixed, builds" build try_flag fixed "$@" -DFIXED
+	same "$label: an exchange that found the flag set" 0 "$(reports work bad ./fixed)"
+}
+
+for cc in gcc clang-14; do
+	command -v $cc >/dev/null || continue
+	ATOMMON_CC=$cc both $cc -O2
+done
+if command -v clang-14 >/dev/null; then both symbolic --symbolic -O1; fi
+finish
