@@ -65,3 +65,31 @@ void am_order_free(struct am_order *order)
 	free(order->rows.at);
 	memset(order, 0, sizeof *order);
 }
+
+bool am_order_before_loosely(const struct am_order *order, uint32_t a, uint32_t b)
+{
+	const struct am_run *run = order->run;
+	const struct am_run_event *ra = &run->event.at[a], *rb = &run->event.at[b];
+
+	if (rb->peer != AM_NONE && (rb->peer == a || am_order_before(order, a, rb->peer)))
+		return true;
+	if (rb->eid == 1)
+		return false;
+	const uint32_t previous = am_run_at(run, rb->thread, rb->eid - 1);
+	return am_order_get(order, previous, ra->thread) >= ra->eid;
+}
+
+uint32_t am_order_first_after(const struct am_order *order, uint32_t t, uint32_t of, uint32_t eid)
+{
+	const struct am_run *run = order->run;
+	uint32_t low = 1, high = run->thread[t].n + 1;
+
+	while (low < high) {
+		const uint32_t mid = low + (high - low) / 2;
+		if (am_order_get(order, am_run_at(run, t, mid), of) < eid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

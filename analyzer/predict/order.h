@@ -38,4 +38,10 @@ static inline bool am_order_before(const struct am_order *order, uint32_t a, uin
 	return am_order_get(order, b, ra->thread) >= ra->eid;
 }
 
+/* Must a happen before b, even if b breaks its own couple? */
+bool am_order_before_loosely(const struct am_order *order, uint32_t a, uint32_t b);
+
+/* The first eid of thread t whose vector reaches `eid` of thread `of`; vectors grow along a thread. */
+uint32_t am_order_first_after(const struct am_order *order, uint32_t t, uint32_t of, uint32_t eid);
+
 #endif

@@ -46,6 +46,12 @@ static struct am_engine_options engine_options(const struct am_predict *p)
 	return o;
 }
 
+/* What every schedule of the model keeps. */
+static const struct am_order *kept_order(const struct am_predict *p)
+{
+	return p->options.model == AM_PREDICT_AVP ? &p->coupled : &p->sync;
+}
+
 struct am_predict *am_predict_new(const struct am_run *run, const struct am_predict_options *options)
 {
 	struct am_predict *p = am_xalloc(1, sizeof *p);
@@ -56,7 +62,7 @@ struct am_predict *am_predict_new(const struct am_run *run, const struct am_pred
 	am_order_build(&p->sync, run, AM_ORDER_SYNC);
 	am_order_build(&p->coupled, run, AM_ORDER_COUPLED);
 	am_locksets_build(&p->locks, &p->index);
-	p->prover = am_prover_new(&p->locks, &p->sync);
+	p->prover = am_prover_new(&p->locks, kept_order(p));
 	am_machine_new(&p->machine, &p->index);
 	return p;
 }
@@ -417,8 +423,7 @@ void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_r
 			return;
 		}
 	}
-	const struct am_order *order =
-		p->options.model == AM_PREDICT_AVP ? &p->coupled : &p->sync;
+	const struct am_order *order = kept_order(p);
 	if (p->options.no_segments)
 		am_segment_whole(&segment, p->run, region);
 	else

@@ -132,14 +132,14 @@ static void summarise(struct am_prover *p)
 	p->group_start[p->run->n_cells] = p->group.n;
 }
 
-struct am_prover *am_prover_new(const struct am_locksets *locks, const struct am_order *sync)
+struct am_prover *am_prover_new(const struct am_locksets *locks, const struct am_order *order)
 {
 	struct am_prover *p = am_xalloc(1, sizeof *p);
 
 	p->run = locks->index->run;
 	p->index = locks->index;
 	p->locks = locks;
-	p->order = sync;
+	p->order = order;
 	number_sets(p);
 	summarise(p);
 	return p;
@@ -173,7 +173,42 @@ static bool excludes(const struct am_prover *p, uint32_t s, uint32_t t, uint32_t
 	return false;
 }
 
-/* Can something that conflicts with access x run after s (x = s) or before t (x = t), in between? */
+/* The eids of another thread that are between two accesses of the region in some schedule. */
+struct window {
+	uint32_t low, high; /* low and before: always before s; high and behind: always after t */
+};
+
+static struct window window_of(const struct am_prover *p, uint32_t s, uint32_t t, uint32_t thread)
+{
+	const struct am_run *run = p->run;
+	const struct am_run_event *last = &run->event.at[t];
+	/* s has kept its couple, for its thread goes on to t; what comes behind t may break its own. */
+	struct window w = {am_order_get(p->order, s, thread),
+			   am_order_first_after(p->order, thread, last->thread, last->eid)};
+
+	if (w.high <= run->thread[thread].n &&
+	    !am_order_before_loosely(p->order, t, am_run_at(run, thread, w.high)))
+		w.high++;
+	return w;
+}
+
+enum { PATIENCE = 64 };
+
+/* Has the group an access of this cell in the window? After some steps: it may have. */
+static bool has_within(const struct am_prover *p, const struct group *g, uint32_t cell, struct window w)
+{
+	if ((g->first > w.low && g->first < w.high) || (g->last > w.low && g->last < w.high))
+		return true;
+	for (uint32_t eid = w.low, n = 0;; n++) {
+		eid = am_index_first(p->index, cell, g->thread, eid + 1, g->writes);
+		if (eid == AM_NONE || eid >= w.high)
+			return false;
+		if (n == PATIENCE || p->set_of[am_run_at(p->run, g->thread, eid)] == g->set)
+			return true;
+	}
+}
+
+/* Can something that conflicts with access x run between s and t? x is one of the two. */
 static bool has_partner(const struct am_prover *p, uint32_t x, uint32_t s, uint32_t t, bool uses_locks)
 {
 	const struct am_run_event *r = &p->run->event.at[x];
@@ -183,13 +218,11 @@ static bool has_partner(const struct am_prover *p, uint32_t x, uint32_t s, uint3
 			const struct group *g = &p->group.at[i];
 			if (g->thread == r->thread || !(g->writes || r->writes))
 				continue;
-			/* some access of the group must be able to run after s, some before t */
 			if (g->last <= am_order_get(p->order, s, g->thread))
 				continue;
-			const uint32_t first = am_run_at(p->run, g->thread, g->first);
-			if (am_order_before(p->order, t, first))
+			if (uses_locks && excludes(p, s, t, g->set))
 				continue;
-			if (!uses_locks || !excludes(p, s, t, g->set))
+			if (has_within(p, g, c, window_of(p, s, t, g->thread)))
 				return true;
 		}
 	return false;

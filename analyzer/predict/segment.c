@@ -69,22 +69,6 @@ static bool ends(const struct am_run *run, uint32_t region, uint32_t *first, uin
 	return *first != AM_NONE;
 }
 
-/* The first eid of thread t whose vector reaches `eid` of thread `of`; vectors grow along a thread. */
-static uint32_t first_after(const struct am_order *order, uint32_t t, uint32_t of, uint32_t eid)
-{
-	const struct am_run *run = order->run;
-	uint32_t low = 1, high = run->thread[t].n + 1;
-
-	while (low < high) {
-		const uint32_t mid = low + (high - low) / 2;
-		if (am_order_get(order, am_run_at(run, t, mid), of) < eid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static bool is_coupled_below(const struct am_run *run, const struct am_segment *s, uint32_t e)
 {
 	const struct am_run_event *r = &run->event.at[e];
@@ -108,7 +92,7 @@ static void frontiers(struct am_segment *s, const struct am_order *order, uint32
 	for (uint32_t t = 0; t < s->n_threads; t++) {
 		uint32_t eid = last->eid + 1;
 		if (t != first->thread) {
-			eid = first_after(order, t, last->thread, last->eid);
+			eid = am_order_first_after(order, t, last->thread, last->eid);
 			while (eid <= run->thread[t].n && is_coupled_below(run, s, am_run_at(run, t, eid)))
 				eid++;
 		}
@@ -135,7 +119,7 @@ static void lower_from(struct lift *l, uint32_t t, uint32_t eid)
 	if (eid >= s->from[t])
 		return;
 	for (uint32_t u = 0; u < s->n_threads; u++) {
-		const uint32_t first = u == t ? eid : first_after(l->order, u, t, eid);
+		const uint32_t first = u == t ? eid : am_order_first_after(l->order, u, t, eid);
 		if (first < s->from[u]) {
 			l->size += s->from[u] - first;
 			s->from[u] = first;
@@ -264,20 +248,6 @@ struct probe {
 	bool leaves, returns; /* can the path leave the region here, return here? */
 };
 
-/* Must `a` come before `b` even if b breaks its own couple? */
-static bool before_loosely(const struct am_order *order, uint32_t a, uint32_t b)
-{
-	const struct am_run *run = order->run;
-	const struct am_run_event *ra = &run->event.at[a], *rb = &run->event.at[b];
-
-	if (rb->peer != AM_NONE && (rb->peer == a || am_order_before(order, a, rb->peer)))
-		return true;
-	if (rb->eid == 1)
-		return false;
-	const uint32_t previous = am_run_at(run, rb->thread, rb->eid - 1);
-	return am_order_get(order, previous, ra->thread) >= ra->eid;
-}
-
 static void probe_key(void *ctx, uint32_t key, bool writes)
 {
 	struct probe *p = ctx;
@@ -294,7 +264,7 @@ static void probe_key(void *ctx, uint32_t key, bool writes)
 		p->leaves |= eid != AM_NONE && eid < p->s->to[t];
 		eid = am_index_first(p->index, key, t, low, !writes);
 		p->returns |= eid != AM_NONE && eid < p->s->to[t] &&
-			      !before_loosely(p->order, p->event, am_run_at(run, t, eid));
+			      !am_order_before_loosely(p->order, p->event, am_run_at(run, t, eid));
 	}
 }
 

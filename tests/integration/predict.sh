@@ -110,6 +110,13 @@ same "a total that is too small leaves it undecided" 3 $?
 atommon-predict --total 100000000 --max-segment 200 many.std >out 2>&1
 same "a large total changes nothing" "$(cat one)" "$(cat out)"
 
+# A longer run with locks, hand-overs and private work, see tests/bench/scale.sh: the planted region and no other.
+python3 "$TOP/tests/bench/scale_trace.py" 40000 400 8 3 >scale.std
+atommon-predict --stats scale.std >out 2>&1
+same "the planted violation of a long run is predicted" 1 $?
+check "and all else is proved, by order and locks alone" grep -q '400 regions: 1 predicted to break, 399 proved, 0 undecided' out
+check "with one segment searched" grep -q '^  segments 1,' out
+
 # Ctrl-C ends the analysis at once, with what was found so far. A pipe holds the tool back until then.
 cat >interrupt.py <<'EOF'
 import signal, subprocess, sys

@@ -181,16 +181,13 @@ static bool check_run(struct gen_rng *g)
 	am_order_build(&order, &run, ignores_data ? AM_ORDER_SYNC : AM_ORDER_COUPLED);
 	struct case_ c = {.run = &run, .index = &index, .order = &order, .ignores_data = ignores_data};
 	struct am_locksets locks;
-	struct am_order sync;
 	am_locksets_build(&locks, &index);
-	am_order_build(&sync, &run, AM_ORDER_SYNC);
-	c.prover = am_prover_new(&locks, &sync);
+	c.prover = am_prover_new(&locks, &order);
 	am_machine_new(&c.machine, &index);
 	for (uint32_t r = 0; ok && r < run.region.n; r++)
 		ok = check_region(&c, r);
 	am_machine_free(&c.machine);
 	am_prover_free(c.prover);
-	am_order_free(&sync);
 	am_locksets_free(&locks);
 	am_order_free(&order);
 	am_index_free(&index);
