@@ -5,7 +5,7 @@ inst_cc_src   := instrument/cc.c instrument/cc_look.c instrument/cc_probe.c
 inst_stub_src := $(call src,instrument/stub_*.c)
 inst_link     := $(O)/lib/atommon/link
 inst_files    := $(O)/bin/atommon-cc $(O)/bin/atommon-c++ $(O)/lib/libatommon-stub.so \
-	$(inst_link)/libtsan.so $(inst_link)/libtsan_preinit.o
+	$(inst_link)/libtsan.so $(inst_link)/libtsan_preinit.o $(inst_link)/as
 
 $(O)/bin/atommon-cc: $(call obj,$(inst_cc_src))
 	$(call say,LINK,$@)
@@ -15,6 +15,12 @@ $(O)/bin/atommon-cc: $(call obj,$(inst_cc_src))
 $(O)/bin/atommon-c++: $(O)/bin/atommon-cc
 	$(call say,COPY,$@)
 	$(Q)install -D -m 755 $< $@
+
+# gcc finds it by -B, as it finds libtsan.so.
+$(inst_link)/as: $(call obj,instrument/as.c)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDFLAGS)
 
 # Never sanitised: it lives in other programs. 16-byte atomics without a library of locks.
 $(O)/obj/instrument/stub_%.c.o: instrument/stub_%.c

@@ -7,7 +7,8 @@
  * Where things lie, relative to this program's own directory:
  *   ../lib/libatommon-stub.so           linked into what we build, found at run time by an rpath
  *   ../lib/atommon/link/                libtsan.so (the stub again) and an empty libtsan_preinit.o:
- *                                       gcc's own -fsanitize=thread then links the stub
+ *                                       gcc's own -fsanitize=thread then links the stub; and as,
+ *                                       which lets a program that is not watched pass by the callbacks
  *   ../lib/atommon/{twin,symbolic}-MAJOR.so   the LLVM passes, for clang MAJOR
  */
 /* SPDX-License-Identifier: MIT */
@@ -251,7 +252,7 @@ int main(int argc, char **argv)
 		if (version.is_clang && version.major >= 14)
 			push(&out, "--end-no-unused-arguments");
 		is_gcc = !version.is_clang;
-		if (links && is_gcc)
+		if (is_gcc)
 			push(&out, text("-B%s/atommon/link/", lib));
 	}
 	for (int i = 1; i < argc; i++)

@@ -93,6 +93,52 @@ for cc in gcc clang-14 clang-19; do
 done
 unset ATOMMON_CC ATOMMON_CXX
 
+# A program that is not watched makes no callbacks: a library that only counts them is loaded before the stub,
+# beside one that says it is watched.
+cat >count.c <<'END'
+#include <unistd.h>
+static void called(void) { write(1, "!", 1); }
+#ifdef ARMED
+int __atommon_armed = 1;
+#endif
+void __tsan_write4(void *p) { (void)p; called(); }
+void __tsan_read4(void *p) { (void)p; called(); }
+void __tsan_read_write4(void *p) { (void)p; called(); }
+END
+cat >three.S <<'END'
+.globl three
+three:	movl $3, %eax
+	ret
+.section .note.GNU-stack,"",@progbits
+END
+sed 's/add(3)/add(three())/; s/int add/int three(void); int add/' main.c >main3.c
+cc -shared -fPIC count.c -o count.so
+cc -shared -fPIC -DARMED count.c -o armed.so
+quiet() { # quiet WHAT CC OPTION...
+	local what=$1
+	export ATOMMON_CC=$2
+	shift 2
+	rm -f prog_q
+	check "$what: builds" atommon-cc "$@" add.c three.S main3.c -o prog_q
+	same "$what: runs" 5 "$(output ./prog_q)"
+	same "$what: no callback while it is not watched" 5 "$(LD_PRELOAD=./count.so output ./prog_q)"
+	check "$what: callbacks while it is" grep -q '!!' <(LD_PRELOAD=./armed.so output ./prog_q)
+	unset ATOMMON_CC
+}
+for options in "-O0" "-O2" "-O2 -g -pipe" "-O2 -flto" "-O1 -fno-plt" "-O2 -fno-pie -no-pie" "-O2 -save-temps" "-g3 -O2 -Wa,--noexecstack"; do
+	# shellcheck disable=SC2086
+	quiet "gcc $options" gcc $options
+done
+command -v clang-14 >/dev/null && quiet "clang-14" clang-14 -O2
+export ATOMMON_CC=gcc
+check "gcc: the assembler's other syntax" atommon-cc -masm=intel add.c main.c -o prog_q
+same "gcc: and it runs" 5 "$(output ./prog_q)"
+check "gcc: an error in assembler is one, with its line" grep -q '^bad.s:1: Error' <(echo nonsense >bad.s && atommon-cc -c bad.s 2>&1)
+check "gcc: -S, assembled by the compiler alone" sh -c 'atommon-cc -O2 -S add.c -o only.s && gcc -c only.s -o only.o && atommon-cc main.c only.o -o prog_q'
+same "gcc: and it runs" 5 "$(output ./prog_q)"
+check "gcc: the assembler's version" sh -c 'atommon-cc -c -v add.c 2>&1 | grep -q "GNU assembler"'
+unset ATOMMON_CC
+
 check "without a choice" atommon-cc add.c main.c -o prog
 same "without a choice, it runs" 5 "$(output ./prog)"
 check "a compiler of two words" env ATOMMON_CC="env gcc" atommon-cc add.c main.c -o prog
