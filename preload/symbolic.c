@@ -182,11 +182,11 @@ AM_EXPORT void __atommon_sym_store(void *p, uint64_t value, uint32_t meta, uint3
 
 AM_EXPORT void __atommon_sym_range(void *p, uint64_t size, uint32_t writes, uint32_t at)
 {
-	const enum am_kind kind = writes ? AM_WRITE : AM_READ;
+	const enum am_kind kind = writes == 2 ? AM_UPDATE : writes ? AM_WRITE : AM_READ;
 	struct am_sym *s = am_sym_self();
 
 	if (!s) {
-		am_view_range(kind, (uintptr_t)p, size, AM_HERE);
+		am_view_range(writes ? AM_WRITE : AM_READ, (uintptr_t)p, size, AM_HERE);
 		return;
 	}
 	am_sym_pin_node(s, at, (uintptr_t)p, AM_HERE);

@@ -17,6 +17,7 @@
 
 #include "instrument/pass/sides.h"
 #include "instrument/pass/values.h"
+#include "instrument/pass/wide.h"
 
 namespace atommon
 {
@@ -93,7 +94,25 @@ class Follow : public InstVisitor<Follow> {
 		return (1 + unsigned(toCABI(o))) << AM_SYM_ORDER_SHIFT;
 	}
 
-	void range(Instruction &i, Value *at, uint64_t bytes, bool writes)
+	// An atomic of 128 bits: its inputs are pinned, its result is nobody's symbol.
+	bool is_done_wide(Instruction &i, Value *at)
+	{
+		IRBuilder<> b(&i);
+		if (!i.isAtomic())
+			return false;
+		pin(b, at);
+		auto *by = perform_wide(b, rt, i);
+		if (!by)
+			return false;
+		if (i.getType()->isVoidTy())
+			i.eraseFromParent();
+		else
+			replace(i, by, nullptr);
+		return true;
+	}
+
+	// writes: 0 reads, 1 writes, 2 both in one step
+	void range(Instruction &i, Value *at, uint64_t bytes, unsigned writes)
 	{
 		IRBuilder<> b(&i);
 		rt.call(b, "__atommon_sym_range", rt.nothing,
@@ -257,7 +276,9 @@ public:
 			return;
 		}
 		if (code < 0) {
-			range(i, at, layout.getTypeStoreSize(i.getType()), false);
+			if (is_done_wide(i, at))
+				return;
+			range(i, at, layout.getTypeStoreSize(i.getType()), 0);
 			return;
 		}
 		IRBuilder<> b(&i);
@@ -281,7 +302,9 @@ public:
 		}
 		if (code < 0) {
 			pin_value(i, v);
-			range(i, at, layout.getTypeStoreSize(v->getType()), true);
+			if (is_done_wide(i, at))
+				return;
+			range(i, at, layout.getTypeStoreSize(v->getType()), 1);
 			return;
 		}
 		IRBuilder<> b(&i);
@@ -304,7 +327,9 @@ public:
 		const int code = access_code(v->getType());
 		if (code < 0 || !width_of(v->getType()) || i.getOperation() > AtomicRMWInst::UMin) {
 			pin_value(i, v);
-			range(i, at, layout.getTypeStoreSize(v->getType()), true);
+			if (is_done_wide(i, at))
+				return;
+			range(i, at, layout.getTypeStoreSize(v->getType()), 2);
 			return;
 		}
 		IRBuilder<> b(&i);
@@ -323,7 +348,9 @@ public:
 		if (code < 0) {
 			pin_value(i, e);
 			pin_value(i, d);
-			range(i, at, layout.getTypeStoreSize(e->getType()), true);
+			if (is_done_wide(i, at))
+				return;
+			range(i, at, layout.getTypeStoreSize(e->getType()), 2);
 			return;
 		}
 		IRBuilder<> b(&i);
