@@ -392,13 +392,12 @@ static bool open_all(struct check *c)
 		c->checker = am_checker_new(&fast, &c->mem);
 	if (c->full || c->verify)
 		c->twin = am_fullgraph_new(&twin, c->full ? &c->mem : &c->twin_mem);
-	if (am_regions_needed(c->atomic))
-		c->regions = am_atomic_new(c->atomic, c->source, &c->names, on_event, c);
+	c->regions = am_atomic_new(c->atomic, c->source, &c->names, on_event, c);
 	c->no_progress |= !isatty(STDERR_FILENO);
 	clock_gettime(CLOCK_MONOTONIC, &c->start);
 	refresh(c);
 	return c->reporter && (c->full ? c->twin != NULL : c->checker != NULL) &&
-	       (!c->verify || c->twin) && (c->regions || !am_regions_needed(c->atomic));
+	       (!c->verify || c->twin) && c->regions;
 }
 
 static void print_stats(const struct check *c, const struct am_checker_stats *s)

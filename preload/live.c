@@ -28,7 +28,7 @@ enum { BATCH = 128 };
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
-	struct am_regions *regions; /* NULL: regions are as the program marked them */
+	struct am_regions *regions;
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
 	struct am_reporter *reporter;
@@ -103,16 +103,6 @@ static void verify(const struct am_event *event)
 	}
 }
 
-/* Behind the regions stage. */
-static void check(void *ctx, const struct am_event *event)
-{
-	(void)ctx;
-	live.fast_found = live.twin_found = false;
-	am_checker_event(live.checker, event);
-	if (live.twin)
-		verify(event);
-}
-
 static void check_batch(void)
 {
 	am_checker_events(live.checker, live.batch, live.n_batch);
@@ -120,22 +110,29 @@ static void check_batch(void)
 	live.n_batch = live.n_reported = 0;
 }
 
-void am_live_event(void *ctx, const struct am_event *event)
+/* Behind the regions stage. */
+static void check(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
-	live.events++;
-	live.threads += event->kind == AM_THREAD_BEGIN;
-	if (!live.regions && !live.twin) {
+	if (!live.twin) {
 		live.batch[live.n_batch++] = *event;
 		if (live.n_batch == BATCH)
 			check_batch();
 		return;
 	}
-	if (live.regions)
-		am_regions_event(live.regions, event);
-	else
-		check(NULL, event);
+	check_batch();
+	live.fast_found = live.twin_found = false;
+	am_checker_event(live.checker, event);
+	verify(event);
 	am_reporter_event(live.reporter, event);
+}
+
+void am_live_event(void *ctx, const struct am_event *event)
+{
+	(void)ctx;
+	live.events++;
+	live.threads += event->kind == AM_THREAD_BEGIN;
+	am_regions_event(live.regions, event);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -188,8 +185,6 @@ static bool open_regions(void)
 {
 	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = check};
 
-	if (!am_regions_needed(am_opt.atomic))
-		return true;
 	live.regions = am_regions_new(&config, live.mem);
 	return live.regions != NULL;
 }

@@ -309,6 +309,10 @@ void am_log_wait(enum am_kind kind, unsigned detail, uint64_t cond, uint64_t mut
 	am_log_record(&r, here);
 	if (kind == AM_WAIT && am_after.has_sections)
 		am_view_follow(&am_view); /* a section ends here, and it may be long until we look */
+	if (kind == AM_WAIT)
+		am_view_wait();
+	else
+		am_view_wake();
 }
 
 void am_log_object(enum am_kind kind, enum am_object what, uint64_t object, uint64_t aux,

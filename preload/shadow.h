@@ -44,6 +44,7 @@ struct am_view {
 	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
 	uint32_t reached;     /* generation */
 	uint32_t depth;	      /* of regions */
+	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
 	uint32_t held;	      /* locks, as far as sections are followed */
 	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
 	uint32_t has_stack;   /* what others did on its stack before was forgotten */
@@ -128,6 +129,8 @@ void am_alloc_stack(uintptr_t top);
 /* The outermost region of this thread began or ended; nested ones are counted here. */
 void am_view_begin(void);
 void am_view_end(void);
+void am_view_wait(void);
+void am_view_wake(void);
 
 /* In init: do sections matter? */
 void am_view_prepare(void);

@@ -120,6 +120,30 @@ void am_view_end(void)
 	__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
 }
 
+/* A condition wait ends a region, and its return begins another (regions.h). A handler that runs while
+ * we wait may have regions of its own. */
+void am_view_wait(void)
+{
+	struct am_view *v = &am_view;
+
+	v->waiting += v->depth;
+	if (v->depth == 0)
+		return;
+	v->depth = 1;
+	am_view_end();
+}
+
+void am_view_wake(void)
+{
+	struct am_view *v = &am_view;
+
+	if (v->waiting == 0)
+		return;
+	am_view_begin();
+	v->depth += v->waiting - 1;
+	v->waiting = 0;
+}
+
 /* ---- decisions ------------------------------------------------------------------------------- */
 
 /* One access to bytes of one word. */

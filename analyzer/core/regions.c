@@ -1,6 +1,6 @@
 /*
  * What a region is: event stream in, event stream out (see include/atommon/regions.h). Keeps for each
- * thread the locks it holds and the region functions it is in. Runs in the drain thread and in tools;
+ * thread the locks it holds and the regions it is in. Runs in the drain thread and in tools;
  * no I/O, no globals. At the memory ceiling a thread has fewer regions, never wrong ones.
  */
 /* SPDX-License-Identifier: MIT */
@@ -20,15 +20,18 @@ struct held {
 	bool is_parked; /* held while a thread was started: no section any more */
 };
 
+/* A region that is open and no section. */
 struct call {
-	uint64_t function;
+	uint64_t function; /* MARKED: not a function */
 	uint32_t name;
 };
+#define MARKED UINT64_MAX
 
 struct thread {
 	struct held *held;
 	struct call *call;
 	uint32_t n_held, cap_held, n_calls, cap_calls;
+	uint32_t n_waiting; /* the outermost of the calls: ended by a wait, to begin again */
 	uint32_t n_parked; /* of those held */
 	uint32_t section; /* name of the open section */
 	bool in_section;
@@ -73,14 +76,6 @@ const char *am_regions_bad(const char *atomic)
 	struct am_regions unused = {0};
 
 	return parse(atomic, &unused);
-}
-
-bool am_regions_needed(const char *atomic)
-{
-	struct am_regions r = {0};
-
-	parse(atomic, &r);
-	return !r.marked || r.sections || r.functions;
 }
 
 struct am_regions *am_regions_new(const struct am_regions_config *config, struct am_mem *mem)
@@ -262,22 +257,78 @@ static void on_lock(struct am_regions *r, struct thread *t, const struct am_even
 	}
 }
 
-/* ---- functions ----------------------------------------------------------------------------- */
+/* ---- marked ones and functions ------------------------------------------------------------- */
+
+static void open_call(struct am_regions *r, struct thread *t, uint64_t function, uint32_t name)
+{
+	struct call *c = widen(r, t->call, t->n_calls, &t->cap_calls, sizeof *t->call);
+
+	if (!c)
+		return;
+	t->call = c;
+	t->call[t->n_calls++] = (struct call){function, name};
+}
+
+/* One of them is over. False: it is that already, by a wait. */
+static bool close_call(struct thread *t, uint32_t at)
+{
+	const bool is_open = at >= t->n_waiting;
+
+	t->n_waiting -= !is_open;
+	t->n_calls--;
+	memmove(&t->call[at], &t->call[at + 1], (t->n_calls - at) * sizeof *t->call);
+	return is_open;
+}
+
+/* An end without a begin passes on: the checkers know what to do with it. */
+static void on_mark(struct am_regions *r, const struct am_event *ev)
+{
+	struct thread *t = thread_of(r, ev->thread);
+	uint32_t at = t ? t->n_calls : 0;
+
+	if (ev->kind == AM_BEGIN) {
+		if (t)
+			open_call(r, t, MARKED, (uint32_t)ev->object);
+		pass(r, ev);
+		return;
+	}
+	while (at && t->call[at - 1].function != MARKED)
+		at--;
+	if (!at || close_call(t, at - 1))
+		pass(r, ev);
+}
+
+/*
+ * Who waits on a condition asks others to change what the region has seen: nobody means a region to be
+ * atomic over that. So it ends there, and begins again where the wait returns.
+ */
+static void on_wait(struct am_regions *r, struct thread *t, const struct am_event *ev)
+{
+	for (uint32_t i = t->n_calls; i > t->n_waiting; i--)
+		make(r, ev, AM_END, t->call[i - 1].name);
+	t->n_waiting = t->n_calls;
+}
+
+static void on_wake(struct am_regions *r, struct thread *t, const struct am_event *ev)
+{
+	for (uint32_t i = 0; i < t->n_waiting; i++)
+		make(r, ev, AM_BEGIN, t->call[i].name);
+	t->n_waiting = 0;
+}
 
 static void on_enter(struct am_regions *r, struct thread *t, const struct am_event *ev)
 {
 	const uint32_t name = r->config.function ? r->config.function(r->config.ctx, ev) : (uint32_t)ev->aux;
-	struct call *c = name ? widen(r, t->call, t->n_calls, &t->cap_calls, sizeof *t->call) : NULL;
+	const uint32_t n = t->n_calls;
 
-	if (c) {
-		t->call = c;
-		t->call[t->n_calls++] = (struct call){ev->object, name};
+	if (name)
+		open_call(r, t, ev->object, name);
+	if (t->n_calls > n)
 		make(r, ev, AM_BEGIN, name);
-	}
 	pass(r, ev);
 }
 
-/* Calls above it that were left by longjmp or an exception end with it. */
+/* Calls above it that were left by longjmp or an exception end with it; marked regions do not. */
 static void on_leave(struct am_regions *r, struct thread *t, const struct am_event *ev)
 {
 	uint32_t at = t->n_calls;
@@ -287,8 +338,11 @@ static void on_leave(struct am_regions *r, struct thread *t, const struct am_eve
 		at--;
 	if (!at)
 		return;
-	while (t->n_calls >= at)
-		make(r, ev, AM_END, t->call[--t->n_calls].name);
+	for (uint32_t i = t->n_calls; i >= at; i--) {
+		const struct call c = t->call[i - 1];
+		if (c.function != MARKED && close_call(t, i - 1))
+			make(r, ev, AM_END, c.name);
+	}
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -296,8 +350,11 @@ static void on_leave(struct am_regions *r, struct thread *t, const struct am_eve
 static void end_all(struct am_regions *r, struct thread *t, const struct am_event *ev)
 {
 	section_end(r, t, ev);
-	while (t->n_calls)
-		make(r, ev, AM_END, t->call[--t->n_calls].name);
+	while (t->n_calls) {
+		const uint32_t name = t->call[t->n_calls - 1].name;
+		if (close_call(t, t->n_calls - 1))
+			make(r, ev, AM_END, name);
+	}
 	t->n_held = t->n_parked = 0;
 }
 
@@ -325,16 +382,25 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 	case AM_BEGIN:
 	case AM_END:
 		if (r->marked)
-			pass(r, ev);
+			on_mark(r, ev);
 		return;
 	case AM_ACQUIRE:
 	case AM_RELEASE:
 	case AM_WAIT:
 	case AM_WAKE:
-		if (r->sections && (t = thread_of(r, ev->thread)))
+		if (!r->sections && ev->kind != AM_WAIT && ev->kind != AM_WAKE) {
+			pass(r, ev);
+			return;
+		}
+		t = thread_of(r, ev->thread);
+		if (t && ev->kind == AM_WAKE)
+			on_wake(r, t, ev);
+		if (t && r->sections)
 			on_lock(r, t, ev);
 		else
 			pass(r, ev);
+		if (t && ev->kind == AM_WAIT)
+			on_wait(r, t, ev);
 		return;
 	case AM_ENTER:
 	case AM_LEAVE_FN:

@@ -108,18 +108,12 @@ static bool run_stages(struct am_loaded *l, const char *atomic)
 						 .function = function_region, .ctx = &s};
 
 	s.checker = am_checker_new(&check, &l->mem);
-	struct am_regions *regions =
-		am_regions_needed(s.atomic) ? am_regions_new(&config, &l->mem) : NULL;
-	if (!s.checker || (am_regions_needed(s.atomic) && !regions))
+	struct am_regions *regions = am_regions_new(&config, &l->mem);
+	if (!s.checker || !regions)
 		return false;
-	for (uint32_t i = 0; i < l->events.n; i++) {
-		if (regions)
-			am_regions_event(regions, &l->events.at[i]);
-		else
-			on_event(&s, &l->events.at[i]);
-	}
-	if (regions)
-		am_regions_free(regions);
+	for (uint32_t i = 0; i < l->events.n; i++)
+		am_regions_event(regions, &l->events.at[i]);
+	am_regions_free(regions);
 	am_checker_free(s.checker);
 	return true;
 }

@@ -4,9 +4,11 @@
  * or makes begin and end events. Used live, by atommon-check and by the predictor. A comma list of
  *   marked     regions that the program marked itself pass on
  *   sections   the outermost critical sections of each thread: from the first lock taken to the last
- *              one released. A condition wait ends one, its return begins another. The start of a
- *              thread ends one, too, and locks held over it count no more until released
+ *              one released. The start of a thread ends one, and locks held over it count no more
+ *              until released
  *   fn:GLOB    functions whose entry and exit are logged
+ * A condition wait ends a region of any kind, and its return begins another: who waits asks others to
+ * change what it has seen.
  * Without `marked` the program's own begin and end events are dropped. All other events pass on
  * unchanged. A made event has the index, the site and the thread of the event that it was made from: a
  * begin comes before it, an end after it, so that a section holds its own lock operations.
@@ -37,9 +39,6 @@ struct am_regions;
 
 /* First part of the list that is not one of the above, or NULL if all are. Ends at a comma or NUL. */
 const char *am_regions_bad(const char *atomic);
-
-/* Does the stage change anything? False for plain `marked`. */
-bool am_regions_needed(const char *atomic);
 
 struct am_regions *am_regions_new(const struct am_regions_config *config, struct am_mem *mem);
 void am_regions_event(struct am_regions *regions, const struct am_event *event);

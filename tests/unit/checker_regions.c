@@ -48,9 +48,6 @@ Test(regions, the_list_is_checked)
 	cr_expect_str_eq(am_regions_bad("marked,section"), "section");
 	cr_expect_str_eq(am_regions_bad("fn:,marked"), "fn:,marked");
 	cr_expect_str_eq(am_regions_bad(""), "");
-	cr_expect(!am_regions_needed("marked"));
-	cr_expect(am_regions_needed("sections"));
-	cr_expect(am_regions_needed("marked,fn:x"));
 }
 
 Test(regions, marked_ones_pass_only_if_asked)
@@ -79,6 +76,28 @@ Test(regions, wait_splits_a_section)
 	       "(1 acquire1 acquire1 wait1 )1 (1 wake1 release1 release1 )1");
 }
 
+/* Who waits asks others to change what the region saw. */
+Test(regions, wait_splits_a_marked_region)
+{
+	expect("marked", "T1:begin(m) T1:acq(L1) T1:wait(L1) T1:wake(L1) T1:rel(L1) T1:end(m)",
+	       "(1 acquire1 wait1 )1 (1 wake1 release1 )1");
+	expect("marked", "T1:begin(m) T1:begin(n) T1:wait(L1) T1:wake(L1) T1:end(n) T1:end(m)",
+	       "(1 (1 wait1 )1 )1 (1 (1 wake1 )1 )1");
+	expect("marked", "T1:begin(m) T1:wait(L1) T2:begin(m) T2:end(m) T1:wake(L1) T1:end(m)",
+	       "(1 wait1 )1 (2 )2 (1 wake1 )1");
+	expect("marked", "T1:wait(L1) T1:wake(L1) T1:begin(m) T1:end(m) T1:end(m)", "wait1 wake1 (1 )1 )1");
+}
+
+/* A handler that runs during the wait has regions of its own; one that is left by a jump out of the
+ * wait is over. */
+Test(regions, what_happens_during_a_wait)
+{
+	expect("marked", "T1:begin(m) T1:wait(L1) T1:begin(n) T1:end(n) T1:wake(L1) T1:end(m)",
+	       "(1 wait1 )1 (1 )1 (1 wake1 )1");
+	expect("marked", "T1:begin(m) T1:wait(L1) T1:end(m) T1:begin(n) T1:end(n)", "(1 wait1 )1 (1 )1");
+	expect("marked", "T1:begin(m) T1:wait(L1) T1:exit(T1)", "(1 wait1 )1 thread-end1");
+}
+
 /* A lock held over the start of a thread (an interpreter lock, a gate) is no outer section later. */
 Test(regions, started_thread_ends_a_section)
 {
@@ -104,22 +123,22 @@ Test(regions, hole_ends_what_is_open)
 	expect("sections", "T1:acq(L1) T1:exit(T1)", "(1 acquire1 )1 thread-end1");
 }
 
-Test(regions, functions_end_with_their_caller)
+struct step {
+	enum am_kind kind;
+	uint64_t function;
+	uint32_t name;
+};
+
+static void expect_steps(const char *atomic, const struct step *steps, size_t n, const char *expected)
 {
 	struct out o = {""};
-	const struct am_regions_config config = {"fn:f*", on_event, &o, NULL, NULL, NULL};
+	const struct am_regions_config config = {atomic, on_event, &o, NULL, NULL, NULL};
 	struct am_event e = {.thread = 1};
 	struct am_mem mem;
 
 	am_mem_init(&mem, 0);
 	struct am_regions *r = am_regions_new(&config, &mem);
-	static const struct {
-		enum am_kind kind;
-		uint64_t function;
-		uint32_t name;
-	} steps[] = {{AM_ENTER, 10, 1}, {AM_ENTER, 20, 0}, {AM_ENTER, 30, 2}, {AM_LEAVE_FN, 20, 0},
-		     {AM_LEAVE_FN, 10, 1}, {AM_LEAVE_FN, 10, 1}};
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+	for (size_t i = 0; i < n; i++) {
 		e.kind = (uint8_t)steps[i].kind;
 		e.object = steps[i].function;
 		e.aux = steps[i].name;
@@ -127,7 +146,39 @@ Test(regions, functions_end_with_their_caller)
 	}
 	am_regions_free(r);
 	am_mem_destroy(&mem);
-	cr_expect_str_eq(o.text, "(1 enter1 enter1 (1 enter1 leave-fn1 leave-fn1 )1 )1 leave-fn1");
+	cr_expect_str_eq(o.text, expected);
+}
+
+Test(regions, functions_end_with_their_caller)
+{
+	static const struct step steps[] = {{AM_ENTER, 10, 1}, {AM_ENTER, 20, 0}, {AM_ENTER, 30, 2},
+					    {AM_LEAVE_FN, 20, 0}, {AM_LEAVE_FN, 10, 1}, {AM_LEAVE_FN, 10, 1}};
+
+	expect_steps("fn:f*", steps, sizeof steps / sizeof *steps,
+		     "(1 enter1 enter1 (1 enter1 leave-fn1 leave-fn1 )1 )1 leave-fn1");
+}
+
+/* One that locks for its caller may begin a region and return. */
+Test(regions, marked_region_outlives_the_function_that_began_it)
+{
+	static const struct step steps[] = {{AM_ENTER, 10, 1}, {AM_BEGIN, 5, 0}, {AM_LEAVE_FN, 10, 1},
+					    {AM_WAIT, 7, 0}, {AM_WAKE, 7, 0}, {AM_END, 5, 0}};
+
+	expect_steps("marked,fn:f*", steps, sizeof steps / sizeof *steps,
+		     "(1 enter1 (1 leave-fn1 )1 wait1 )1 (1 wake1 )1");
+}
+
+Test(regions, wait_splits_functions)
+{
+	static const struct step steps[] = {{AM_ENTER, 10, 1}, {AM_ENTER, 20, 2}, {AM_WAIT, 7, 0}, {AM_WAKE, 7, 0},
+					    {AM_LEAVE_FN, 20, 2}, {AM_LEAVE_FN, 10, 1}};
+	static const struct step jump[] = {{AM_ENTER, 10, 1}, {AM_ENTER, 20, 2}, {AM_WAIT, 7, 0},
+					   {AM_LEAVE_FN, 10, 1}, {AM_ENTER, 10, 1}, {AM_LEAVE_FN, 10, 1}};
+
+	expect_steps("fn:f*", steps, sizeof steps / sizeof *steps,
+		     "(1 enter1 (1 enter1 wait1 )1 )1 (1 (1 wake1 leave-fn1 )1 leave-fn1 )1");
+	expect_steps("fn:f*", jump, sizeof jump / sizeof *jump,
+		     "(1 enter1 (1 enter1 wait1 )1 )1 leave-fn1 (1 enter1 leave-fn1 )1");
 }
 
 static void check_event(void *ctx, const struct am_event *e)

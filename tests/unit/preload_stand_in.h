@@ -23,6 +23,14 @@ void am_view_touched(uintptr_t address, size_t size)
 	(void)size;
 }
 
+void am_view_wait(void)
+{
+}
+
+void am_view_wake(void)
+{
+}
+
 void am_view_begin(void)
 {
 }
