@@ -408,9 +408,10 @@ static void drain_here(void)
 
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 {
-	/* Once it waits, a good while: half a ring. */
-	if (need < (lane->mask + 1) / 2)
-		need = (lane->mask + 1) / 2;
+	/* Once it waits, a good while: a wait costs as much as hundreds of records, so the fewer the
+	 * better; the quarter that is left keeps the consumer busy until we are back. */
+	if (need < (lane->mask + 1) / 4 * 3)
+		need = (lane->mask + 1) / 4 * 3;
 	const uint64_t asked = now_ms();
 	uint64_t since = asked;
 	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
