@@ -1,6 +1,6 @@
 /*
  * Hooks of process life: exec (rings into the trace first, for the memory goes; the preload and its
- * settings carried over into an environment that was made from scratch) and the exits that run no
+ * settings carried over into an environment that was made from scratch), daemon, and the exits that run no
  * destructors. Runs in application threads, also in children of vfork, whose memory is the parent's:
  * those only call through.
  */
@@ -176,6 +176,14 @@ AM_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
 {
 	am_process_ready();
 	return am_real.posix_spawnp(pid, file, actions, attr, argv, CARRY_OVER(env));
+}
+
+/* ---- daemon: the parent leaves inside libc, by an _exit that is no call of the program's ---------- */
+
+AM_EXPORT int daemon(int no_chdir, int no_close)
+{
+	before_exec();
+	return after_exec(am_real.daemon(no_chdir, no_close)); /* the child, or nobody left */
 }
 
 /* ---- exits without destructors --------------------------------------------------------------- */

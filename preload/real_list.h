@@ -31,6 +31,7 @@
 	X(int, posix_spawnp,                                                                       \
 	  (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,   \
 	   char *const *, char *const *))                                                          \
+	X(int, daemon, (int, int))                                                                 \
 	X(int, prctl, (int, ...))                                                                  \
 	X(int, unshare, (int))                                                                     \
 	X(int, setns, (int, int))                                                                  \

@@ -21,6 +21,12 @@ guest "a chain of execs" "$PROG/g_fork" exec 7
 legal "the preload carried over: every image left a legal trace" 'g_fork.*.atm' 8
 guest "all descriptors closed" "$PROG/g_fork" closefds
 guest "a daemon" "$PROG/g_fork" daemon
+forget
+guest "daemon() of libc" "$PROG/g_fork" libc-daemon
+legal "all three leave legal traces" 'g_fork.*.atm' 3
+forget
+with ATOMMON_MODE=record -- "$PROG/g_fork" libc-daemon >/dev/null
+same "and no rings: the one that left had ended its trace" "" "$(compgen -G "$T/traces/*.ring")"
 
 # ATOMMON_ONLY decides who is watched along the chain.
 forget

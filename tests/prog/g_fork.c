@@ -1,5 +1,5 @@
 /*
- * Processes: g_fork thread|lock|bomb|vfork|spawn|exec|closefds|daemon [N]. Children go on locking
+ * Processes: g_fork thread|lock|bomb|vfork|spawn|exec|closefds|daemon|libc-daemon [N]. Children go on locking
  * and creating threads; every exit status is collected, so the output does not depend on the
  * schedule.
  */
@@ -188,6 +188,30 @@ static int close_all(int in_child)
 	return in_child ? status : status + (dup(1) == 3 ? 0 : 100);
 }
 
+/* daemon() forks and leaves the parent inside libc, by no function that a preload could see. */
+static int libc_daemon(void)
+{
+	int fd[2];
+	char byte;
+
+	if (pipe(fd))
+		return 1;
+	const pid_t pid = fork();
+	if (pid == 0) {
+		close(fd[0]);
+		work((void *)100);
+		if (daemon(1, 1))
+			_exit(1);
+		byte = (char)('0' + child() % 10);
+		return write(fd[1], &byte, 1) != 1;
+	}
+	close(fd[1]);
+	printf("status of the one that left: %d\n", status_of(pid));
+	printf("bytes from the daemon: %ld\n", (long)read(fd[0], &byte, 1));
+	printf("at its end: %ld\n", (long)read(fd[0], &byte, 1));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "thread";
@@ -209,5 +233,7 @@ int main(int argc, char **argv)
 		return close_all(0);
 	if (!strcmp(how, "daemon"))
 		return close_all(1);
+	if (!strcmp(how, "libc-daemon"))
+		return libc_daemon();
 	return child(); /* leaf */
 }
