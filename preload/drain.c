@@ -40,6 +40,7 @@ enum {
 	PROMPT_US = 1000,
 	IDLE_PASSES = 20,
 	WINDOW = AM_ATM_WINDOW / 4,
+	TORN_MAX = 1024, /* no more units in a row are torn */
 };
 enum { NOT_RUNNING, RUNNING, STOPPED };
 
@@ -233,10 +234,13 @@ static bool has_waiting(void)
  * thread is still in it below a signal handler; what stands behind it must not be lost. */
 static void mend_ring(struct am_lane *lane)
 {
-	uint64_t end = lane->free_tail + lane->mask + 1;
+	const uint64_t full = lane->free_tail + lane->mask + 1;
+	uint64_t end = lane->free_tail; /* behind the last unit that is there */
 
-	while (end > lane->free_tail && !am_ring_has(lane, end - 1))
-		end--;
+	/* Not the whole ring: most of it may never have been touched, and each page costs a fault. */
+	for (uint64_t i = end; i < full && i - end < TORN_MAX; i++)
+		if (am_ring_has(lane, i))
+			end = i + 1;
 	/* Units of one record are written last first: those just before `end` may be on their way. */
 	for (uint64_t i = lane->free_tail; i + 1 + AM_R_EXT_MAX < end; i++)
 		if (!am_ring_has(lane, i))

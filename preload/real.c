@@ -23,10 +23,18 @@ bool am_real_is_own(const void *p)
 	return (uintptr_t)p >= (uintptr_t)&__ehdr_start && (uintptr_t)p < (uintptr_t)&_end;
 }
 
+/* In the same library? dladdr looks through all of a library's symbols: only where there is nothing else. */
 static bool are_neighbours(const void *a, const void *b)
 {
+	struct dl_find_object in_a, in_b;
 	Dl_info at_a, at_b;
 
+	if (a == b)
+		return true;
+	if (find_object)
+		return find_object((void *)(uintptr_t)a, &in_a) == 0 &&
+		       find_object((void *)(uintptr_t)b, &in_b) == 0 &&
+		       in_a.dlfo_map_start == in_b.dlfo_map_start;
 	return dladdr(a, &at_a) && dladdr(b, &at_b) && at_a.dli_fbase == at_b.dli_fbase;
 }
 
@@ -53,6 +61,7 @@ static void set(void *field, void *p)
 
 void am_real_resolve(void)
 {
+	set(&find_object, dlsym(RTLD_DEFAULT, "_dl_find_object"));
 #define X(type, name, params) set(&am_real.name, next(#name, NULL));
 	AM_REALS_CORE(X)
 	AM_REALS_MEMORY(X)
@@ -61,7 +70,6 @@ void am_real_resolve(void)
 #define X(field, symbol, version, type, params) set(&am_real.field, next(symbol, version));
 	AM_REALS_VERSIONED(X)
 #undef X
-	set(&find_object, dlsym(RTLD_DEFAULT, "_dl_find_object"));
 	dlerror();
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a lock/unlock pair and a condition hand-over cost: native, dormant, record, check, and peers
+# What a lock/unlock pair, a condition hand-over and a process' start cost: native, dormant, record, check, and peers
 # where they are installed. One round runs every variant of a case once, one after the other; the
 # median of ROUNDS (7) rounds counts, so that all share the machine's moods, and beside it the least, which
 # a busy machine disturbs less. CPU in ns per operation: of the application's threads, then of the whole
@@ -96,6 +96,7 @@ table "lock and unlock, 2 threads, private mutexes" pair 2 3000000 "${own[@]}" "
 table "lock and unlock, 2 threads, one mutex" share 2 1000000 "${own[@]}" "${peers[@]}"
 table "lock and unlock, 8 threads, one mutex" share 8 250000 "${own[@]}" "${peers[@]}"
 table "condition ping-pong, 2 threads" ping 2 20000 "${own[@]}" "${peers[@]}"
+table "a process that does nothing, start to end" start 1 100 "${own[@]}"
 
 # Is the cost of an event the same with many threads? ns per pair, least of the rounds.
 printf '\nlock and unlock, private mutexes: least ns a pair of the threads (of the process)\n  %-8s %10s %18s %8s\n' \
