@@ -66,6 +66,12 @@ void *am_area_map(size_t bytes)
 	return p;
 }
 
+/* A segment of whole large pages. Starts at one, and nothing of the file's allocated part shares it. */
+static bool is_large(size_t bytes)
+{
+	return bytes > 0 && bytes % HUGE_PAGE == 0;
+}
+
 /* Allocate [offset, offset + bytes) of the file and map it; errno says why not. */
 static void *map_file(int fd, uint64_t offset, size_t bytes)
 {
@@ -88,9 +94,9 @@ static void *map_file(int fd, uint64_t offset, size_t bytes)
 	/* Tables, and rings of a program with few threads, are touched here and there: the kernel must
 	 * not read around each place, up to megabytes of zeros. A segment of rings will be used as a
 	 * whole: where the file system can, one fault for all of a large page instead of one for
-	 * every 4 KiB. Only advice: errors do not matter. */
-	const bool is_large = offset != 0 && offset % HUGE_PAGE == 0 && bytes >= HUGE_PAGE;
-	madvise(p, bytes, is_large ? MADV_HUGEPAGE : MADV_RANDOM);
+	 * every 4 KiB. Only whole large pages: none may reach into a hole of the file, where a full
+	 * disk would be a signal. Only advice: errors do not matter. */
+	madvise(p, bytes, is_large(bytes) && offset ? MADV_HUGEPAGE : MADV_RANDOM);
 	return p;
 }
 
@@ -228,7 +234,7 @@ static bool grow_file(size_t bytes)
 	uint64_t offset = am_area.file->file_bytes;
 	void *p = NULL;
 
-	if (bytes >= HUGE_PAGE) /* what is skipped is never mapped */
+	if (is_large(bytes)) /* what is skipped is never mapped */
 		offset = (offset + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
 	if (!am_area_take(bytes))
 		return false;

@@ -89,4 +89,25 @@ if unshare -rm sh -c "mkdir -p '$T/small' && mount -t tmpfs -o size=256k none '$
 else
 	skip "a full disk" "no namespace or mount allowed here"
 fi
+
+# The same on a file system with blocks, holes and large pages; root only. The mount goes with its namespace.
+cat >ext4.sh <<-'END'
+	mount -o loop "$1" "$2" || exit 99
+	shift 2
+	exec "$@"
+END
+mkdir -p small
+image() { # image MEGABYTES
+	rm -f image && truncate -s "$1M" image && mkfs.ext4 -q -O ^has_journal image
+}
+if [ "$(id -u)" -eq 0 ] && command -v mkfs.ext4 >/dev/null && image 8 2>/dev/null &&
+	unshare -m sh ext4.sh image small true 2>/dev/null; then
+	for size in 3 8 12 20 30; do
+		image $size
+		scarce "a disk of ${size}M, ext4" ATOMMON_TRACE="$T/small/%p.atm" -- \
+			unshare -m sh "$T/ext4.sh" "$T/image" "$T/small" "$PROG/g_threads" live 300
+	done
+else
+	skip "a full disk with ext4" "no loop device or mount allowed here"
+fi
 finish

@@ -76,6 +76,12 @@ contains "killed by a signal: said" "$err" "signal 11"
 atommon run -q -- sh -c 'trap "exit 23" TERM; kill -TERM $PPID; while :; do sleep 0.05; done' >/dev/null 2>&1
 same "signals are handed on" 23 $?
 
+# A preload that fails is only a warning of the loader.
+echo 'not a library' >junk.so
+err=$(ATOMMON_LIB=$PWD/junk.so atommon run -- sh -c 'exit 6' 2>&1 >/dev/null)
+same "a library that cannot be loaded: own status" 6 $?
+contains "a library that cannot be loaded: said" "$err" "was not loaded into 'sh': nothing was watched"
+
 # other preloads stay
 cat >other.c <<'END'
 #include <unistd.h>
