@@ -37,6 +37,7 @@ static const char usage[] =
 struct settings {
 	struct am_lit_options ask;
 	struct am_lit_rules_options rules;
+	uint32_t group; /* properties of the groups that were named */
 	bool has_property, is_json, is_quiet;
 };
 
@@ -46,7 +47,8 @@ static int complain(const char *what, const char *about)
 	return 2;
 }
 
-static bool add_property(const char *name, size_t len, uint32_t *mask)
+/* `mask` gets what is named, `group` what belongs to a named group. */
+static bool add_property(const char *name, size_t len, uint32_t *mask, uint32_t *group)
 {
 	static const struct {
 		const char *name;
@@ -58,7 +60,7 @@ static bool add_property(const char *name, size_t len, uint32_t *mask)
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
 		if (strlen(groups[i].name) == len && !memcmp(groups[i].name, name, len)) {
-			*mask |= groups[i].mask;
+			*group |= groups[i].mask;
 			return true;
 		}
 	for (unsigned p = 0; p < AM_LIT_PROP_COUNT; p++) {
@@ -71,11 +73,11 @@ static bool add_property(const char *name, size_t len, uint32_t *mask)
 	return false;
 }
 
-static bool properties(const char *list, uint32_t *mask)
+static bool properties(const char *list, uint32_t *mask, uint32_t *group)
 {
 	for (;;) {
 		const size_t len = strcspn(list, ",");
-		if (!add_property(list, len, mask))
+		if (!add_property(list, len, mask, group))
 			return false;
 		if (!list[len])
 			return true;
@@ -119,8 +121,17 @@ static uint32_t default_properties(const struct am_lit *lit)
 
 	if (lit->condition)
 		return 1u << AM_LIT_PROP_OUTCOME;
-	add_property("all", 3, &mask);
+	add_property("all", 3, &mask, &mask);
 	return mask & ~(1u << AM_LIT_PROP_OUTCOME);
+}
+
+/* Of a group, or of what is asked by default, the model checker takes what it can decide. */
+static uint32_t all_properties(const struct am_lit *lit, const struct settings *s)
+{
+	const uint32_t group = s->has_property ? s->group : default_properties(lit);
+
+	return s->ask.properties |
+	       (s->ask.engine == AM_LIT_MODEL_CHECK ? group & AM_LIT_MODEL_CHECKED : group);
 }
 
 static int one_file(const char *path, const struct settings *settings)
@@ -145,8 +156,7 @@ static int one_file(const char *path, const struct settings *settings)
 	}
 	struct am_lit_options ask = settings->ask;
 	struct am_lit_report report;
-	if (!settings->has_property)
-		ask.properties = default_properties(lit);
+	ask.properties = all_properties(lit, settings);
 	int status;
 	if (settings->rules.without) {
 		am_lit_ask_rules(lit, &ask, &settings->rules, &report);
@@ -188,7 +198,7 @@ static int set_option(int option, struct settings *s)
 	switch (option) {
 	case 'p':
 		s->has_property = true;
-		return properties(optarg, &s->ask.properties) ? 0 : complain("unknown property in", optarg);
+		return properties(optarg, &s->ask.properties, &s->group) ? 0 : complain("unknown property in", optarg);
 	case 'm':
 		return am_model_from_name(optarg, &s->ask.model) ? 0 : complain("unknown model", optarg);
 	case 'e':

@@ -28,6 +28,10 @@ enum am_lit_property {
 		AM_LIT_PROP_COUNT
 };
 
+/* What the model checker can decide. */
+#define AM_LIT_MODEL_CHECKED                                                                       \
+	(1u << AM_LIT_PROP_OUTCOME | 1u << AM_LIT_PROP_SERIAL | 1u << AM_LIT_PROP_ASSERT)
+
 enum am_lit_engine { AM_LIT_SMT, AM_LIT_ENUMERATE, AM_LIT_MODEL_CHECK };
 
 struct am_lit_options {
