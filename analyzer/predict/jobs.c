@@ -108,6 +108,14 @@ static bool receive_result(int fd, struct am_region_result *results, uint32_t re
 	return true;
 }
 
+static bool is_known(const struct am_known *known, uint64_t signature)
+{
+	for (uint32_t i = 0; known && i < known->predicted.n; i++)
+		if (known->predicted.at[i] == signature)
+			return true;
+	return false;
+}
+
 /* ---- worker --------------------------------------------------------------------------------------------- */
 
 static void work(const struct am_jobs *jobs, const struct question *q, uint32_t n, uint32_t worker, int fd)
@@ -119,7 +127,7 @@ static void work(const struct am_jobs *jobs, const struct question *q, uint32_t 
 		while (end < n && q[end].signature == q[i].signature)
 			end++;
 		const bool is_mine = number++ % jobs->jobs == worker;
-		bool is_predicted = false;
+		bool is_predicted = is_known(jobs->known, q[i].signature);
 		for (uint32_t failed = 0; i < end; i++) {
 			struct am_region_result r = {.region = q[i].region};
 			if (!is_mine)
@@ -243,6 +251,9 @@ bool am_jobs_run(const struct am_jobs *jobs, struct am_region_result *results)
 		if (!*jobs->stop && (!WIFEXITED(status) || WEXITSTATUS(status)))
 			fprintf(stderr, "atommon-predict: a worker ended with status %#x\n", status);
 	}
+	for (uint32_t i = 0; jobs->known && i < n; i++)
+		if (results[q[i].region].outcome == AM_OUT_PREDICTED)
+			*vec_push(&jobs->known->predicted) = q[i].signature;
 	free(fds);
 	free(pids);
 	free(q);

@@ -16,10 +16,16 @@ struct am_jobs {
 	uint32_t jobs;		    /* at least 1 */
 	uint32_t shard, shards;	    /* this part of the questions; shards 0: all */
 	uint32_t tries;		    /* undecided instances of one question before the rest is given up */
+	struct am_known *known;	    /* what earlier windows settled; NULL: none */
 	const uint8_t *skip;	    /* per region: enum am_outcome if settled already, else 0xff */
 	volatile int *stop;	    /* non-zero: end early with what there is */
 	void (*progress)(void *ctx, uint32_t done, uint32_t all); /* may be NULL */
 	void *ctx;
+};
+
+/* Questions of which an instance was predicted: the others of a later window are the same. */
+struct am_known {
+	VEC(uint64_t) predicted; /* signatures */
 };
 
 /* Results by region; regions not reached are undecided. False: a worker died (told on stderr). */

@@ -1,6 +1,8 @@
-/* Reads a trace for the predictor: source, region stage, checker of the recorded run. */
+/* Reads a trace for the predictor: source, region stage, checker of the recorded run, windows. */
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
+
+#include "window.h"
 
 #include "atommon/options.h"
 #include "atommon/regions.h"
@@ -8,12 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stage {
+struct am_reading {
 	struct am_loaded *l;
 	const char *atomic;
 	bool is_recorded; /* only functions that were named when recording */
+	struct am_regions *regions;
 	struct am_checker *checker;
-	uint64_t index;
+	struct am_source *again;     /* second reading, of a long trace */
+	VEC(struct am_event) events; /* of a short one, as read */
+	uint32_t next;
+	VEC(struct am_event) kept; /* with regions, from the begin of the next window on */
+	struct am_window window;
+	uint32_t limit, windows;
+	bool is_at_end, is_lost;
 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
@@ -51,7 +60,7 @@ static bool is_wanted(const char *atomic, const char *function)
 /* A function that a fn: glob names; recorded entries carry an address, or a name already. */
 static uint32_t function_region(void *ctx, const struct am_event *enter)
 {
-	struct stage *s = ctx;
+	struct am_reading *s = ctx;
 	struct am_frame frame;
 
 	if (s->is_recorded || (enter->aux && enter->aux < s->l->tables.n_strings))
@@ -68,82 +77,224 @@ static uint32_t function_region(void *ctx, const struct am_event *enter)
 
 static void on_cycle(void *ctx, const struct am_cycle *cycle)
 {
-	struct stage *s = ctx;
+	struct am_loaded *l = ((struct am_reading *)ctx)->l;
 
-	s->l->n_observed++;
-	for (uint32_t i = 0; i < s->l->observed.n; i++)
-		if (s->l->observed.at[i].thread == cycle->thread &&
-		    s->l->observed.at[i].begin_index == cycle->begin_index)
+	l->n_observed++;
+	for (uint32_t i = 0; i < l->observed.n; i++)
+		if (l->observed.at[i].thread == cycle->thread &&
+		    l->observed.at[i].begin_index == cycle->begin_index)
 			return;
-	*vec_push(&s->l->observed) = *cycle;
+	*vec_push(&l->observed) = *cycle;
 }
 
 static void on_event(void *ctx, const struct am_event *event)
 {
-	struct stage *s = ctx;
+	struct am_reading *s = ctx;
 
-	if (s->checker)
-		am_checker_event(s->checker, event);
-	am_run_add(&s->l->run, event);
+	am_checker_event(s->checker, event);
+	*vec_push(&s->kept) = *event;
+	s->is_lost |= event->kind == AM_LOST;
 }
 
-static bool has_accesses(const struct am_loaded *l)
+static bool is_access(uint8_t kind)
 {
-	for (uint32_t i = 0; i < l->events.n; i++) {
-		const uint8_t kind = l->events.at[i].kind;
-		if (kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE)
-			return true;
-	}
+	return kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE;
+}
+
+static void look(struct am_loaded *l, const struct am_event *event)
+{
+	l->has_accesses |= is_access(event->kind);
+	l->has_functions |= event->kind == AM_ENTER;
+	if (l->outline)
+		am_outline_add(l->outline, event);
+}
+
+static bool make_stages(struct am_reading *s)
+{
+	struct am_loaded *l = s->l;
+	const struct am_checker_config check = {
+		.conflicts = l->has_accesses ? AM_CONFLICTS_DATA : AM_CONFLICTS_LOCKS,
+		.on_cycle = on_cycle,
+		.ctx = s};
+	const struct am_regions_config config = {.atomic = s->atomic, .out = on_event, .out_ctx = s,
+						 .function = function_region, .ctx = s};
+
+	s->checker = am_checker_new(&check, &l->mem);
+	s->regions = am_regions_new(&config, &l->mem);
+	return s->checker && s->regions;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------- */
+
+static bool fail(struct am_loaded *l, const char *why)
+{
+	snprintf(l->error, sizeof l->error, "%s", why);
 	return false;
 }
 
-static bool run_stages(struct am_loaded *l, const char *atomic)
+/* Up to the limit into memory; if there is more, all of it into the outline. */
+static bool read_first(struct am_reading *s)
 {
-	struct stage s = {.l = l, .atomic = atomic ? atomic : "marked,fn:*", .is_recorded = !atomic};
-	const struct am_checker_config check = {
-		.conflicts = has_accesses(l) ? AM_CONFLICTS_DATA : AM_CONFLICTS_LOCKS,
-		.on_cycle = on_cycle,
-		.ctx = &s};
-	const struct am_regions_config config = {.atomic = s.atomic, .out = on_event, .out_ctx = &s,
-						 .function = function_region, .ctx = &s};
-
-	s.checker = am_checker_new(&check, &l->mem);
-	struct am_regions *regions = am_regions_new(&config, &l->mem);
-	if (!s.checker || !regions)
-		return false;
-	for (uint32_t i = 0; i < l->events.n; i++)
-		am_regions_event(regions, &l->events.at[i]);
-	am_regions_free(regions);
-	am_checker_free(s.checker);
-	return true;
-}
-
-bool am_loaded_open(struct am_loaded *l, const char *path, const char *atomic)
-{
+	struct am_loaded *l = s->l;
 	struct am_event event;
 	int r;
 
-	memset(l, 0, sizeof *l);
-	am_mem_init(&l->mem, 0);
-	am_run_init(&l->run);
-	l->symbols = am_symbols_new();
-	l->source = am_source_open(path, NULL, l->error);
-	if (!l->source)
-		return false;
-	while ((r = am_source_next(l->source, &event)) > 0)
-		*vec_push(&l->events) = event;
-	if (r < 0) {
-		snprintf(l->error, sizeof l->error, "%s", am_source_error(l->source));
+	while ((r = am_source_next(l->source, &event)) > 0) {
+		if (!l->outline && s->events.n == s->limit) {
+			l->outline = am_outline_new();
+			for (uint32_t i = 0; i < s->events.n; i++)
+				am_outline_add(l->outline, &s->events.at[i]);
+			free(s->events.at);
+			memset(&s->events, 0, sizeof s->events);
+		}
+		look(l, &event);
+		if (!l->outline)
+			*vec_push(&s->events) = event;
+	}
+	return r == 0 || fail(l, am_source_error(l->source));
+}
+
+/* Of a long run neither what one thread has to itself is kept, nor what only exact models need. */
+static bool is_left_out(const struct am_reading *s, const struct am_event *event)
+{
+	switch (event->kind) {
+	case AM_READ:
+	case AM_WRITE:
+	case AM_UPDATE:
+		return !am_outline_is_shared(s->l->outline, event);
+	case AM_EXPR:
+	case AM_PIN:
+	case AM_BRANCH:
+	case AM_CALL:
+	case AM_UNTAKEN:
+		return true;
+	default:
 		return false;
 	}
+}
+
+/* The next event that counts. */
+static int read_next(struct am_reading *s, struct am_event *event)
+{
+	int r;
+
+	if (!s->again) {
+		if (s->next >= s->events.n)
+			return 0;
+		*event = s->events.at[s->next++];
+		return 1;
+	}
+	do
+		r = am_source_next(s->again, event);
+	while (r > 0 && is_left_out(s, event));
+	if (r < 0)
+		fail(s->l, am_source_error(s->again));
+	return r;
+}
+
+bool am_loaded_open(struct am_loaded *l, const char *path, const char *atomic, uint32_t limit)
+{
+	memset(l, 0, sizeof *l);
+	am_mem_init(&l->mem, 0);
+	l->symbols = am_symbols_new();
+	struct am_reading *s = l->reading = am_xalloc(1, sizeof *s);
+	*s = (struct am_reading){.l = l, .atomic = atomic ? atomic : "marked,fn:*", .is_recorded = !atomic,
+				 .limit = limit};
+	l->source = am_source_open(path, NULL, l->error);
+	if (!l->source || !read_first(s))
+		return false;
 	l->tables = *am_source_tables(l->source);
 	for (size_t i = 0; i < l->tables.n_strings; i++)
 		*vec_push(&l->strings) = l->tables.string[i];
-	if (!run_stages(l, atomic)) {
-		snprintf(l->error, sizeof l->error, "out of memory");
+	if (l->outline && !(s->again = am_source_open(path, NULL, l->error)))
 		return false;
+	return make_stages(s) || fail(l, "out of memory");
+}
+
+/* ---- windows --------------------------------------------------------------------------------------------- */
+
+/* Behind a hole regions are only counted. */
+static void count_lost(struct am_reading *s)
+{
+	struct am_event event;
+
+	while (read_next(s, &event) > 0) {
+		s->kept.n = 0;
+		am_regions_event(s->regions, &event);
+		for (uint32_t i = 0; i < s->kept.n; i++)
+			s->l->run.regions_lost += s->kept.at[i].kind == AM_BEGIN;
 	}
-	am_run_finish(&l->run);
+}
+
+static bool fill(struct am_reading *s, am_event_fn *seen, void *ctx)
+{
+	struct am_event event;
+	int r = 1;
+
+	while (!s->is_lost && (!s->again || s->kept.n < s->limit) && (r = read_next(s, &event)) > 0) {
+		if (seen)
+			seen(ctx, &event);
+		am_regions_event(s->regions, &event);
+	}
+	s->is_at_end = r <= 0 || s->is_lost;
+	return r >= 0;
+}
+
+/* The first half goes; what lasts of it comes before the rest. */
+static void move_on(struct am_reading *s)
+{
+	const uint32_t half = s->limit / 2;
+
+	for (uint32_t i = 0; i < half; i++)
+		am_window_pass(&s->window, &s->kept.at[i]);
+	memmove(s->kept.at, s->kept.at + half, (s->kept.n - half) * sizeof *s->kept.at);
+	s->kept.n -= half;
+}
+
+static void build(struct am_reading *s)
+{
+	struct am_run *run = &s->l->run;
+	const uint32_t before = s->window.live.n;
+
+	am_run_init(run);
+	run->shows_accesses = s->l->has_accesses;
+	run->is_cut = s->windows > 1 || (s->again && !s->is_at_end);
+	for (uint32_t i = 0; i < before; i++)
+		am_run_add(run, &s->window.live.at[i]);
+	for (uint32_t i = 0; i < s->kept.n; i++)
+		am_run_add(run, &s->kept.at[i]);
+	am_run_finish(run);
+	for (uint32_t e = 0; e < before && e < run->event.n; e++)
+		run->thread[run->event.at[e].thread].settled = run->event.at[e].eid;
+}
+
+bool am_loaded_is_over(const struct am_loaded *l)
+{
+	return l->reading->windows && l->reading->is_at_end;
+}
+
+bool am_loaded_next(struct am_loaded *l, am_event_fn *seen, void *ctx)
+{
+	struct am_reading *s = l->reading;
+
+	if (am_loaded_is_over(l))
+		return false;
+	if (s->windows++)
+		move_on(s);
+	if (!fill(s, seen, ctx))
+		return false;
+	l->core_from = l->core_to;
+	l->core_to = s->is_at_end ? UINT64_MAX : s->kept.at[s->limit / 4 * 3].index;
+	am_run_free(&l->run);
+	build(s);
+	if (s->is_lost)
+		count_lost(s);
+	if (s->is_at_end) { /* the run has it all */
+		free(s->kept.at);
+		free(s->events.at);
+		memset(&s->kept, 0, sizeof s->kept);
+		memset(&s->events, 0, sizeof s->events);
+	}
 	return true;
 }
 
@@ -154,8 +305,20 @@ void am_loaded_close(struct am_loaded *l)
 		free(l->names.at[i]);
 	free(l->names.at);
 	free(l->strings.at);
-	free(l->events.at);
 	free(l->observed.at);
+	am_outline_free(l->outline);
+	if (l->reading) {
+		if (l->reading->regions)
+			am_regions_free(l->reading->regions);
+		if (l->reading->checker)
+			am_checker_free(l->reading->checker);
+		if (l->reading->again)
+			am_source_close(l->reading->again);
+		am_window_free(&l->reading->window);
+		free(l->reading->events.at);
+		free(l->reading->kept.at);
+		free(l->reading);
+	}
 	if (l->source)
 		am_source_close(l->source);
 	am_symbols_free(l->symbols);

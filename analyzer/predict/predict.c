@@ -26,7 +26,7 @@ struct am_predict {
 const char *am_outcome_name(enum am_outcome outcome)
 {
 	static const char *const names[] = {"proved",	"predicted", "same",
-					    "observed", "undecided", "skipped"};
+					    "observed", "undecided", "skipped", "elsewhere"};
 	return names[outcome];
 }
 
@@ -46,12 +46,6 @@ static struct am_engine_options engine_options(const struct am_predict *p)
 	return o;
 }
 
-/* What every schedule of the model keeps. */
-static const struct am_order *kept_order(const struct am_predict *p)
-{
-	return p->options.model == AM_PREDICT_AVP ? &p->coupled : &p->sync;
-}
-
 struct am_predict *am_predict_new(const struct am_run *run, const struct am_predict_options *options)
 {
 	struct am_predict *p = am_xalloc(1, sizeof *p);
@@ -62,7 +56,7 @@ struct am_predict *am_predict_new(const struct am_run *run, const struct am_pred
 	am_order_build(&p->sync, run, AM_ORDER_SYNC);
 	am_order_build(&p->coupled, run, AM_ORDER_COUPLED);
 	am_locksets_build(&p->locks, &p->index);
-	p->prover = am_prover_new(&p->locks, kept_order(p));
+	p->prover = am_prover_new(&p->locks);
 	am_machine_new(&p->machine, &p->index);
 	return p;
 }
@@ -411,19 +405,28 @@ static void search_or_solve(struct am_predict *p, struct am_segment *segment, st
 		search(p, segment, p->options.steps, model, r);
 }
 
-void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_result *r)
+/* Proofs that hold in every model, and those that rest on read couples. */
+static bool prove(struct am_predict *p, uint32_t region, struct am_region_result *r)
 {
+	const enum am_proof proof = am_prover_ask(p->prover, &p->sync, region);
+
+	if (proof != AM_PROOF_NONE)
+		proved(r, how_proved(proof));
+	else if (p->options.model == AM_PREDICT_AVP &&
+		 am_prover_ask(p->prover, &p->coupled, region) != AM_PROOF_NONE)
+		proved(r, AM_HOW_STATIC);
+	else
+		return false;
+	return true;
+}
+
+static void decide(struct am_predict *p, uint32_t region, struct am_region_result *r)
+{
+	const struct am_order *order = p->options.model == AM_PREDICT_AVP ? &p->coupled : &p->sync;
 	struct am_segment segment;
 
-	*r = (struct am_region_result){.region = region};
-	if (!p->options.no_static) {
-		const enum am_proof proof = am_prover_ask(p->prover, region);
-		if (proof != AM_PROOF_NONE) {
-			proved(r, how_proved(proof));
-			return;
-		}
-	}
-	const struct am_order *order = kept_order(p);
+	if (!p->options.no_static && prove(p, region, r))
+		return;
 	if (p->options.no_segments)
 		am_segment_whole(&segment, p->run, region);
 	else
@@ -438,6 +441,26 @@ void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_r
 	else
 		search_or_solve(p, &segment, r);
 	am_segment_free(&segment);
+}
+
+/* A window does not tell what others do beyond it. */
+void am_predict_region(struct am_predict *p, uint32_t region, struct am_region_result *r)
+{
+	const bool is_cut = p->run->is_cut;
+
+	*r = (struct am_region_result){.region = region};
+	if (is_cut && p->run->region.at[region].is_open) {
+		undecided(r, "it goes on beyond the window");
+		return;
+	}
+	if (is_cut && !p->options.no_static && p->options.outline &&
+	    am_prover_is_guarded(p->prover, p->options.outline, region)) {
+		proved(r, AM_HOW_LOCKS);
+		return;
+	}
+	decide(p, region, r);
+	if (is_cut && r->outcome == AM_OUT_PROVED)
+		undecided(r, "nothing breaks it within its window of the run (--window)");
 }
 
 /* ---- three-access candidates ---------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct am_predict_options {
 	uint64_t rounds;	/* of the solver, per region */
 	bool no_segments;	/* search the whole run (for comparison) */
 	bool no_static;		/* skip proofs and the static check (for comparison) */
+	const struct am_outline *outline; /* of the whole run, if this one is a window of it */
 	const char *smt2_dir;	/* dump each solver query there; NULL: no */
 };
 
@@ -35,6 +36,8 @@ enum am_outcome {
 	AM_OUT_OBSERVED,  /* broken in the recorded run already */
 	AM_OUT_UNDECIDED,
 	AM_OUT_SKIPPED,	  /* not asked for (region filter, shard) */
+	AM_OUT_ELSEWHERE, /* another window's */
+	AM_OUTCOMES
 };
 
 enum am_how {

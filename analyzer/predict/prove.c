@@ -21,7 +21,7 @@ struct am_prover {
 	const struct am_run *run;
 	const struct am_index *index;
 	const struct am_locksets *locks;
-	const struct am_order *order;
+	const struct am_order *order; /* of the question */
 	uint32_t *set_of; /* number of the lock set of each event */
 	VEC(uint32_t) sets; /* interned: count, then object << 1 | shared, ascending */
 	VEC(uint32_t) table; /* open hash of starts in `sets`, plus one */
@@ -132,14 +132,13 @@ static void summarise(struct am_prover *p)
 	p->group_start[p->run->n_cells] = p->group.n;
 }
 
-struct am_prover *am_prover_new(const struct am_locksets *locks, const struct am_order *order)
+struct am_prover *am_prover_new(const struct am_locksets *locks)
 {
 	struct am_prover *p = am_xalloc(1, sizeof *p);
 
 	p->run = locks->index->run;
 	p->index = locks->index;
 	p->locks = locks;
-	p->order = order;
 	number_sets(p);
 	summarise(p);
 	return p;
@@ -246,10 +245,11 @@ static bool may_break(const struct am_prover *p, bool uses_locks)
 	return false;
 }
 
-enum am_proof am_prover_ask(struct am_prover *p, uint32_t region)
+enum am_proof am_prover_ask(struct am_prover *p, const struct am_order *order, uint32_t region)
 {
 	const struct am_run_region *a = &p->run->region.at[region];
 
+	p->order = order;
 	p->access.n = 0;
 	for (uint32_t eid = a->first; eid <= a->last; eid++) {
 		const uint32_t e = am_run_at(p->run, a->thread, eid);
@@ -261,6 +261,44 @@ enum am_proof am_prover_ask(struct am_prover *p, uint32_t region)
 	if (!may_break(p, false))
 		return AM_PROOF_ORDER;
 	return may_break(p, true) ? AM_PROOF_NONE : AM_PROOF_LOCKS;
+}
+
+/* Is s or t made under a lock, held from s through t, under which all accesses of the run to it are? */
+static bool is_guarded(const struct am_prover *p, const struct am_outline *outline, uint32_t s, uint32_t t)
+{
+	const uint32_t *held = am_locksets_of(p->locks, s);
+	const uint32_t until = p->run->event.at[t].eid;
+
+	for (uint32_t i = 1; i <= held[0]; i++) {
+		const struct am_section *a = &p->locks->section.at[held[i]];
+		const uint64_t lock = p->run->object.at[a->object].address;
+		if (!a->shared && a->last > until &&
+		    (am_outline_guards(outline, am_run_raw(p->run, s), lock) ||
+		     am_outline_guards(outline, am_run_raw(p->run, t), lock)))
+			return true;
+	}
+	return false;
+}
+
+bool am_prover_is_guarded(struct am_prover *p, const struct am_outline *outline, uint32_t region)
+{
+	const struct am_run_region *a = &p->run->region.at[region];
+
+	p->access.n = 0;
+	for (uint32_t eid = a->first; eid <= a->last; eid++) {
+		const uint32_t e = am_run_at(p->run, a->thread, eid);
+		const uint8_t kind = am_run_raw(p->run, e)->kind;
+		/* shared in the run, if not in the window: others have been left out */
+		if (kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE || kind == AM_FREE)
+			*vec_push(&p->access) = e;
+	}
+	if (p->access.n > MANY)
+		return false;
+	for (uint32_t i = 0; i < p->access.n; i++)
+		for (uint32_t k = i + 1; k < p->access.n; k++)
+			if (!is_guarded(p, outline, p->access.at[i], p->access.at[k]))
+				return false;
+	return true;
 }
 
 uint64_t am_region_signature(const struct am_run *run, uint32_t region)

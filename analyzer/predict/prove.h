@@ -17,6 +17,7 @@
 
 #include "lockset.h"
 #include "order.h"
+#include "outline.h"
 
 enum am_proof {
 	AM_PROOF_NONE,	/* it may break */
@@ -27,9 +28,13 @@ enum am_proof {
 
 struct am_prover;
 
-struct am_prover *am_prover_new(const struct am_locksets *locks, const struct am_order *order);
+struct am_prover *am_prover_new(const struct am_locksets *locks);
 void am_prover_free(struct am_prover *prover);
-enum am_proof am_prover_ask(struct am_prover *prover, uint32_t region);
+enum am_proof am_prover_ask(struct am_prover *prover, const struct am_order *order, uint32_t region);
+
+/* Of a window of a longer run: would the proof hold for all of it? True if of any two accesses of the region
+ * one is to memory that a lock guards throughout the run, held from the one through the other. */
+bool am_prover_is_guarded(struct am_prover *prover, const struct am_outline *outline, uint32_t region);
 
 /* Static signature of a region: equal for instances of the same code with the same accesses. */
 uint64_t am_region_signature(const struct am_run *run, uint32_t region);

@@ -519,7 +519,7 @@ static void find_regions(struct am_run *run)
 
 void am_run_finish(struct am_run *run)
 {
-	bool has_accesses = false;
+	bool has_accesses = run->shows_accesses;
 
 	assert(!run->event.n && "finish once");
 	number_threads(run);

@@ -46,6 +46,7 @@ struct am_run_thread {
 	uint32_t id;	 /* in the trace */
 	uint32_t *event; /* event[eid - 1] */
 	uint32_t n;
+	uint32_t settled; /* events up to this eid ran before: the window's prologue */
 	VEC(struct am_run_node) node; /* [0] is not used */
 };
 
@@ -68,6 +69,8 @@ struct am_run {
 	VEC(uint32_t) writer;	/* couples: the event last written to each cell read, AM_NONE */
 	uint64_t lost;		/* events the trace says are lost; the run stops before the first */
 	uint64_t regions_lost;	/* regions that begin behind that hole */
+	bool shows_accesses;	/* elsewhere, if not here: locks are no entities then */
+	bool is_cut;		/* a window of a longer run: other events may come before and after */
 	bool at_lock_level;	/* no accesses shown: locks are the entities */
 };
 

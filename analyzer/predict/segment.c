@@ -44,7 +44,7 @@ void am_segment_whole(struct am_segment *s, const struct am_run *run, uint32_t r
 {
 	allocate(s, run, region);
 	for (uint32_t t = 0; t < run->n_threads; t++) {
-		s->from[t] = 1;
+		s->from[t] = run->thread[t].settled + 1;
 		s->to[t] = s->lower[t] = run->thread[t].n + 1;
 	}
 	s->is_exact = true;
@@ -235,6 +235,12 @@ void am_segment_find_within(struct am_segment *s, const struct am_index *index,
 	if ((max_events && l.size > max_events) || !lift(&l))
 		window(s, run, u0, u1, window_events);
 	free(l.done);
+	for (uint32_t t = 0; t < s->n_threads; t++) {
+		if (s->from[t] <= run->thread[t].settled)
+			s->from[t] = run->thread[t].settled + 1;
+		if (s->to[t] < s->from[t])
+			s->to[t] = s->from[t];
+	}
 	count(s, run);
 }
 

@@ -23,6 +23,8 @@ static const char usage[] =
 	"  --engine E        auto (default), smt, dpor, enumerate\n"
 	"  --context-bound N dpor: at most N preemptive switches\n"
 	"  --max-segment N   events of a segment at most (default 4000)\n"
+	"  --window N        events held in memory at once (default 8000000); a longer run is\n"
+	"                    analysed in windows that overlap\n"
 	"  --budget N        work per region, in thousands of steps (default 200)\n"
 	"  --total N         work for all regions together, shared evenly among them\n"
 	"  --jobs N          worker processes (default: number of processors)\n"
@@ -47,6 +49,7 @@ enum {
 	OPT_ENGINE,
 	OPT_CONTEXT,
 	OPT_SEGMENT,
+	OPT_WINDOW,
 	OPT_BUDGET,
 	OPT_TOTAL,
 	OPT_JOBS,
@@ -72,6 +75,7 @@ static const struct option long_options[] = {
 	{"engine", required_argument, NULL, OPT_ENGINE},
 	{"context-bound", required_argument, NULL, OPT_CONTEXT},
 	{"max-segment", required_argument, NULL, OPT_SEGMENT},
+	{"window", required_argument, NULL, OPT_WINDOW},
 	{"budget", required_argument, NULL, OPT_BUDGET},
 	{"total", required_argument, NULL, OPT_TOTAL},
 	{"jobs", required_argument, NULL, OPT_JOBS},
@@ -165,6 +169,10 @@ int am_tool_parse(struct am_predict_tool *j, int argc, char **argv)
 		case OPT_SEGMENT:
 			ok = number(optarg, 10000000, &n) && n;
 			j->options.max_segment = (uint32_t)n;
+			break;
+		case OPT_WINDOW:
+			ok = number(optarg, UINT32_MAX / 2, &n) && n >= 100;
+			j->window = (uint32_t)n;
 			break;
 		case OPT_BUDGET:
 			ok = number(optarg, UINT64_MAX / 1000, &n) && n;

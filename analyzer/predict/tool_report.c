@@ -1,4 +1,4 @@
-/* What atommon-predict tells: predictions, what was proved and what not, statistics. */
+/* What atommon-predict predicts, told; and schedule files. */
 /* SPDX-License-Identifier: MIT */
 #include "tool.h"
 
@@ -157,143 +157,44 @@ static void report(struct am_predict_tool *j, struct am_reporter *reporter, cons
 	free(steps);
 }
 
-bool am_tool_report(struct am_predict_tool *j)
+bool am_tool_report_begin(struct am_predict_tool *j)
 {
-	struct am_suppressions *suppressions = am_suppressions_new(&j->loaded.mem);
-	char next[4200];
+	static char next[4200]; /* the reporter keeps it */
 
+	j->suppressed = am_suppressions_new(&j->loaded.mem);
 	snprintf(next, sizeof next, "atommon-predict --witness-dir schedules %s", j->path);
-	if (!suppressions || !read_suppressions(j, suppressions))
+	if (!j->suppressed || !read_suppressions(j, j->suppressed))
 		return false;
 	const struct am_reporter_config config = {
 		.tables = &j->loaded.tables,
 		.symbolizer = am_offline_symbolizer(j->loaded.symbols),
-		.suppressions = suppressions,
+		.suppressions = j->suppressed,
 		.format = j->format,
 		.style = {.colour = j->out == stdout && isatty(1) && !getenv("NO_COLOR")},
 		.out = {write_out, j},
 		.max_reports = UINT32_MAX,
 		.status = AM_PREDICTED,
-		.model = am_predict_model_name(j->options.model),
 		.next = j->witness_dir ? "" : next};
-	struct am_reporter *reporter = am_reporter_new(&config, &j->loaded.mem);
-	if (!reporter)
-		return false;
-	for (uint32_t i = 0; i < j->loaded.events.n; i++)
-		am_reporter_event(reporter, &j->loaded.events.at[i]);
+	j->reporter = am_reporter_new(&config, &j->loaded.mem);
+	return j->reporter != NULL;
+}
+
+void am_tool_see(void *tool, const struct am_event *event)
+{
+	am_reporter_event(((struct am_predict_tool *)tool)->reporter, event);
+}
+
+void am_tool_report_window(struct am_predict_tool *j)
+{
 	for (uint32_t i = 0; i < j->loaded.run.region.n; i++)
 		if (j->results[i].outcome == AM_OUT_PREDICTED)
-			report(j, reporter, &j->results[i]);
-	am_reporter_finish(reporter);
-	am_reporter_free(reporter);
-	am_suppressions_free(suppressions);
-	return true;
+			report(j, j->reporter, &j->results[i]);
 }
 
-/* ---- what was not predicted ---------------------------------------------------------------------------- */
-
-static void name_region(struct am_predict_tool *j, FILE *out, const struct am_region_result *r, const char *why)
+void am_tool_report_end(struct am_predict_tool *j)
 {
-	const struct am_run_region *a = &j->loaded.run.region.at[r->region];
-	const char *name = am_loaded_string(&j->loaded, a->name), *site = am_loaded_site(&j->loaded, a->site);
-
-	fprintf(out, "  %s%s%s%s: %s\n", *name ? name : "region", *site ? " (" : "", site, *site ? ")" : "",
-		why);
-}
-
-/* Each undecided question once, with how many regions it stands for. */
-static void tell_undecided(struct am_predict_tool *j, FILE *out)
-{
-	const struct am_run *run = &j->loaded.run;
-	uint32_t told = 0;
-
-	for (uint32_t i = 0; i < run->region.n; i++) {
-		const struct am_region_result *r = &j->results[i];
-		if (r->outcome != AM_OUT_UNDECIDED ||
-		    !strcmp(r->reason, "like other instances of the same region"))
-			continue;
-		if (told++ == 20)
-			fprintf(out, "  ...\n");
-		if (told > 20)
-			break;
-		name_region(j, out, r, r->reason);
-	}
-}
-
-static const char *why_no_region(const struct am_predict_tool *j)
-{
-	if (!j->atomic || !strstr(j->atomic, "fn:"))
-		return "mark some with atommon.h, or choose with --atomic sections or --atomic fn:GLOB";
-	for (uint32_t i = 0; i < j->loaded.events.n; i++)
-		if (j->loaded.events.at[i].kind == AM_ENTER)
-			return "no function that it entered has such a name";
-	return "it has no function entries; build with 'atommon cc' and record with ATOMMON_ATOMIC=fn:GLOB "
-	       "(fn:* keeps all functions, to choose from later)";
-}
-
-void am_tool_summarise(struct am_predict_tool *j, FILE *out)
-{
-	const struct am_run *run = &j->loaded.run;
-	const uint64_t undecided = j->count[AM_OUT_UNDECIDED] + run->regions_lost;
-
-	fprintf(out, "atommon-predict: %u regions: %lu predicted to break%s, %lu proved, %lu undecided",
-		run->region.n, j->count[AM_OUT_PREDICTED],
-		j->options.model == AM_PREDICT_SYNC ? " (potential: data was ignored)" : "",
-		j->count[AM_OUT_PROVED], undecided);
-	if (j->count[AM_OUT_SAME])
-		fprintf(out, ", %lu more instances of the predicted ones", j->count[AM_OUT_SAME]);
-	if (j->count[AM_OUT_OBSERVED])
-		fprintf(out, ", %lu broken in the recorded run already (see atommon-check)",
-			j->count[AM_OUT_OBSERVED]);
-	if (j->count[AM_OUT_SKIPPED])
-		fprintf(out, ", %lu not asked for", j->count[AM_OUT_SKIPPED]);
-	fprintf(out, "; model %s\n", am_predict_model_name(j->options.model));
-	if (j->count[AM_OUT_UNDECIDED]) {
-		fprintf(out, "undecided:\n");
-		tell_undecided(j, out);
-	}
-	if (run->regions_lost)
-		fprintf(out,
-			"undecided: %lu regions behind a hole of %lu lost events; record with "
-			"ATOMMON_OVERFLOW=block\n",
-			run->regions_lost, run->lost);
-	if (!run->region.n && !run->regions_lost)
-		fprintf(out, "no region in this trace: %s\n", why_no_region(j));
-	if (j->is_auto && j->options.model == AM_PREDICT_AVP &&
-	    j->how[AM_HOW_STATIC] + j->how[AM_HOW_SEARCH] + j->how[AM_HOW_SOLVER])
-		fprintf(out, "proved as far as reads get their recorded values: a program built with "
-			     "'atommon cc --symbolic' also shows what other values lead to\n");
-	for (uint32_t i = 0; j->all && i < run->region.n; i++)
-		if (j->results[i].outcome == AM_OUT_PROVED)
-			name_region(j, out, &j->results[i], am_how_name((enum am_how)j->results[i].how));
-}
-
-void am_tool_stats(struct am_predict_tool *j, FILE *out, double seconds)
-{
-	struct am_predict_counts c;
-	uint64_t steps = 0, rounds = 0, interleavings = 0, segments = 0, events = 0;
-
-	am_predict_triplets(j->predict, 20000000, j->three, &c);
-	for (uint32_t i = 0; i < j->loaded.run.region.n; i++) {
-		const struct am_region_result *r = &j->results[i];
-		steps += r->steps;
-		rounds += r->rounds;
-		interleavings += r->interleavings;
-		segments += r->segment_events != 0;
-		events += r->segment_events;
-	}
-	fprintf(out, "  events %lu, threads %lu, locations %lu, shared %lu\n", c.events, c.threads, c.cells,
-		c.shared_cells);
-	fprintf(out, "  three-access candidates %lu, after must-happen-before %lu, after nested locks %lu\n",
-		c.candidates, c.after_order, c.after_locks);
-	if (j->three)
-		fprintf(out, "  of these feasible %lu, infeasible %lu, undecided %lu; solver's events %lu\n",
-			c.feasible, c.infeasible, c.undecided, c.program_events);
-	fprintf(out, "  proved: too few shared accesses %lu, must-happen-before %lu, locks %lu, static check %lu, "
-		     "search %lu, solver %lu\n",
-		j->how[AM_HOW_EMPTY], j->how[AM_HOW_ORDER], j->how[AM_HOW_LOCKS], j->how[AM_HOW_STATIC],
-		j->how[AM_HOW_SEARCH], j->how[AM_HOW_SOLVER]);
-	fprintf(out, "  segments %lu, events in each %.1f; steps %lu, interleavings %lu, solver rounds %lu\n",
-		segments, segments ? (double)events / (double)segments : 0, steps, interleavings, rounds);
-	fprintf(out, "  time %.2f s\n", seconds);
+	am_reporter_finish(j->reporter);
+	am_reporter_free(j->reporter);
+	am_suppressions_free(j->suppressed);
+	j->reporter = NULL;
 }

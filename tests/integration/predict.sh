@@ -117,6 +117,16 @@ same "the planted violation of a long run is predicted" 1 $?
 check "and all else is proved, by order and locks alone" grep -q '400 regions: 1 predicted to break, 399 proved, 0 undecided' out
 check "with one segment searched" grep -q '^  segments 1,' out
 
+atommon-predict --window 5000 --stats --jobs 1 scale.std >one 2>&1
+same "it is found in a window, too" 1 $?
+check "of several" grep -q '^  windows 1[0-9], which overlap' one
+check "regions under locks are proved, the others undecided" grep -q '400 regions: 1 predicted to break, 2[0-9][0-9] proved, 1[0-9][0-9] undecided' one
+check "with the reason" grep -q 'nothing breaks it within its window' one
+atommon-predict --window 5000 --stats --jobs 3 scale.std >three 2>&1
+same "windows do not depend on jobs" "$(grep -v time one)" "$(grep -v time three)"
+atommon-predict --window 99 scale.std >out 2>&1
+same "a window that is too small is bad usage" 2 $?
+
 # Ctrl-C ends the analysis at once, with what was found so far. A pipe holds the tool back until then.
 cat >interrupt.py <<'EOF'
 import signal, subprocess, sys

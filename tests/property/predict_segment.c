@@ -107,7 +107,7 @@ static bool check_region(struct case_ *c, uint32_t region)
 	am_search_dpor(&dpor_whole, &c->machine);
 	if (plain.verdict == AM_SEARCH_FOUND && !replays(&c->machine, &plain))
 		ok = wrong(c->run, region, "a witness does not replay");
-	const enum am_proof proof = am_prover_ask(c->prover, region);
+	const enum am_proof proof = am_prover_ask(c->prover, c->order, region);
 	proved[proof]++;
 	if (plain.verdict == AM_SEARCH_FOUND && proof != AM_PROOF_NONE)
 		ok = wrong(c->run, region, "a proof of a region that breaks");
@@ -182,7 +182,7 @@ static bool check_run(struct gen_rng *g)
 	struct case_ c = {.run = &run, .index = &index, .order = &order, .ignores_data = ignores_data};
 	struct am_locksets locks;
 	am_locksets_build(&locks, &index);
-	c.prover = am_prover_new(&locks, &order);
+	c.prover = am_prover_new(&locks);
 	am_machine_new(&c.machine, &index);
 	for (uint32_t r = 0; ok && r < run.region.n; r++)
 		ok = check_region(&c, r);
