@@ -237,6 +237,11 @@ static bool fill(struct am_reading *s, am_event_fn *seen, void *ctx)
 		am_regions_event(s->regions, &event);
 	}
 	s->is_at_end = r <= 0 || s->is_lost;
+	if (s->next == s->events.n) {
+		free(s->events.at);
+		memset(&s->events, 0, sizeof s->events);
+		s->next = 0;
+	}
 	return r >= 0;
 }
 
@@ -261,6 +266,10 @@ static void build(struct am_reading *s)
 	run->is_cut = s->windows > 1 || (s->again && !s->is_at_end);
 	for (uint32_t i = 0; i < before; i++)
 		am_run_add(run, &s->window.live.at[i]);
+	if (s->is_at_end && !s->is_lost && !before) { /* nobody needs them any more: no copy */
+		am_run_take(run, s->kept.at, s->kept.n);
+		memset(&s->kept, 0, sizeof s->kept);
+	}
 	for (uint32_t i = 0; i < s->kept.n; i++)
 		am_run_add(run, &s->kept.at[i]);
 	am_run_finish(run);
@@ -289,12 +298,6 @@ bool am_loaded_next(struct am_loaded *l, am_event_fn *seen, void *ctx)
 	build(s);
 	if (s->is_lost)
 		count_lost(s);
-	if (s->is_at_end) { /* the run has it all */
-		free(s->kept.at);
-		free(s->events.at);
-		memset(&s->kept, 0, sizeof s->kept);
-		memset(&s->events, 0, sizeof s->events);
-	}
 	return true;
 }
 

@@ -27,6 +27,14 @@ void am_run_add(struct am_run *run, const struct am_event *event)
 	*vec_push(&run->raw) = *event;
 }
 
+void am_run_take(struct am_run *run, struct am_event *events, uint32_t n)
+{
+	assert(!run->raw.n && !run->lost);
+	free(run->raw.at);
+	run->raw.at = events;
+	run->raw.n = run->raw.room = n;
+}
+
 void am_run_free(struct am_run *run)
 {
 	for (uint32_t t = 0; t < run->n_threads; t++) {

@@ -77,6 +77,8 @@ struct am_run {
 /* Events in recorded order; then am_run_finish once. */
 void am_run_init(struct am_run *run);
 void am_run_add(struct am_run *run, const struct am_event *event);
+/* All events at once, none of them lost, in memory that the run may keep. */
+void am_run_take(struct am_run *run, struct am_event *events, uint32_t n);
 void am_run_finish(struct am_run *run);
 void am_run_free(struct am_run *run);
 
