@@ -59,14 +59,47 @@ static const char *skip_literal(const char *p)
 	return *p ? p + 1 : NULL;
 }
 
-/* <template-args> ::= I ... E: brackets are counted, everything else is stepped over. */
+/* Behind an entity of a function: which of those with one name; _ digit or __ digits _. */
+static const char *skip_discriminator(const char *p)
+{
+	if (p[1] != '_')
+		return is_digit(p[1]) ? p + 2 : p + 1;
+	for (p += 2; is_digit(*p); p++)
+		;
+	return *p == '_' ? p + 1 : NULL;
+}
+
+/* Behind the bracket of a lambda, and in the name of a type without one: which of them. */
+static const char *skip_count(const char *p)
+{
+	while (is_digit(*p))
+		p++;
+	return *p == '_' ? p + 1 : NULL;
+}
+
+/* What begins with an upper-case letter and may open a bracket, of which kind: or 0. */
+static char bracket(const char *p)
+{
+	if (p[0] == 'D')
+		return p[1] == 'T' || p[1] == 't' ? 'D' : 0;
+	if (p[0] == 'U')
+		return p[1] == 'l' ? 'U' : 0;
+	return strchr("NIXJFZ", p[0]) ? p[0] : 0;
+}
+
+/*
+ * <template-args> ::= I ... E: brackets are counted, everything else is stepped over. Among them are
+ * local entities (Z function E entity), such as the lambdas that are handed to a template.
+ */
 static const char *skip_arguments(const char *p)
 {
+	char kind[DEPTH_MAX];
 	unsigned depth = 0;
 
 	do {
 		const char *name;
 		size_t length;
+		const char inner = depth ? kind[depth - 1] : 0;
 		if (*p == '\0' || depth >= DEPTH_MAX)
 			return NULL;
 		if (is_digit(*p)) {
@@ -74,17 +107,21 @@ static const char *skip_arguments(const char *p)
 		} else if (*p == 'S' || *p == 'T') {
 			p = skip_numbered(p);
 		} else if (*p == 'L') {
-			p = skip_literal(p);
+			p = inner == 'N' || inner == 'Z' ? p + 1 : skip_literal(p);
 		} else if (*p == 'A') { /* array: A length _ type */
-			for (p++; is_digit(*p); p++)
-				;
-		} else if (*p == 'D' && p[1]) { /* Dn, Dp, DT ... E */
-			depth += p[1] == 'T' || p[1] == 't';
-			p += 2;
+			p = skip_count(p + 1);
+		} else if (*p == '_') {
+			p = skip_discriminator(p);
+		} else if (*p == 'U' && p[1] == 't') {
+			p = skip_count(p + 2);
+		} else if (*p == 'E') {
+			p = inner == 'U' ? skip_count(p + 1) : p + 1;
+			depth--;
 		} else {
-			depth += strchr("NIXJFM", *p) != NULL && *p != 'M';
-			depth -= *p == 'E';
-			p++;
+			const char opened = bracket(p);
+			if (opened)
+				kind[depth++] = opened;
+			p += 1 + ((*p == 'D' && p[1]) || opened == 'U');
 		}
 		if (!p)
 			return NULL;

@@ -44,6 +44,21 @@ Test(name, template_arguments_are_left_out)
 	is("_ZN5QueueIM1AFviEE3popEv", "Queue::pop");
 }
 
+/* As gcc and clang name them. */
+Test(name, lambdas_and_local_types_as_arguments)
+{
+	is("_ZN4Pool6submitIZL1aiEUlvE_EESt6futureIiET_", "Pool::submit");
+	is("_ZN4Pool6submitIZL1aiE3$_0EESt6futureIiET_", "Pool::submit");
+	is("_ZN4Pool6submitIZ1aiEUlvE0_EESt6futureIiET_", "Pool::submit");
+	is("_ZN4Pool6submitIZN3foo3barEvEUliPKcE12_S0_EESt6futureIiET_", "Pool::submit");
+	is("_ZN4Pool6submitIZN12_GLOBAL__N_1L1aEiEUlvE_EEvT_", "Pool::submit");
+	is("_ZN4Pool6submitIZ1aiE4Task_0EEvT_", "Pool::submit");
+	is("_ZN4Pool6submitIZ4mainEUt0_EEvT_", "Pool::submit");
+	is("_ZN4Pool6submitIZZ4mainENKUlvE_clEvEUlvE_EEvT_", "Pool::submit");
+	is("_ZN4Pool6submitIZ1aiEUlvE_", "_ZN4Pool6submitIZ1aiEUlvE_");
+	is("_ZN4PoolIA3_3RowE4takeEv", "Pool::take");
+}
+
 Test(name, constructors_and_calls)
 {
 	is("_ZN7AccountC2El", "Account::Account");
