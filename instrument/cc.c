@@ -145,12 +145,29 @@ static const char *compiler_of(bool cxx, const char *pass)
 	return cxx ? "c++" : "cc";
 }
 
+/* Calls at the beginnings or ends of two branches must not become one: it would have the line of either, or none. */
+static void keep_lines(struct am_cc_args *a, const struct am_cc_version *version)
+{
+	if (!version->is_clang) {
+		push(a, "-fno-crossjumping");
+		push(a, "-fno-tree-tail-merge");
+	} else if (version->major >= 12) {
+		push(a, "-mllvm");
+		push(a, "-sink-common-insts=0");
+		push(a, "-mllvm");
+		push(a, "-hoist-common-insts=0");
+		push(a, "-mllvm");
+		push(a, "-enable-tail-merge=0");
+	}
+}
+
 static void add_compile_options(struct am_cc_args *a, const struct am_cc_version *version,
 				const char *lib, bool symbolic)
 {
 	const char *name = symbolic ? "symbolic" : "twin";
 	const char *pass = version->is_clang ? pass_for(lib, name, version->major) : NULL;
 
+	keep_lines(a, version);
 	if (symbolic) {
 		if (!pass)
 			die("--symbolic needs a clang that the pass was built for (clang-14); "

@@ -216,7 +216,8 @@ void am_place_into(const struct am_place *place, char *out, size_t size)
 	am_function_short(f->function, function, sizeof function);
 	const char *call = *function ? "() " : "";
 	if (*f->file)
-		am_text_into(out, size, "%s%s%s:%u", function, call, am_basename(f->file), f->line);
+		am_text_into(out, size, f->line ? "%s%s%s:%u" : "%s%s%s", function, call,
+			     am_basename(f->file), f->line);
 	else if (*f->module)
 		am_text_into(out, size, "%s%s%s+0x%x", function, call, am_basename(f->module), f->offset);
 	else if (f->line)

@@ -121,7 +121,8 @@ static void where(struct page *p)
 	if (f && *f->file) {
 		char function[200];
 		am_function_short(f->function, function, sizeof function);
-		am_text_into(text, sizeof text, "%s%s%s:%u", function, *function ? "() " : "", f->file, f->line);
+		am_text_into(text, sizeof text, f->line ? "%s%s%s:%u" : "%s%s%s", function,
+			     *function ? "() " : "", f->file, f->line);
 	}
 	am_line_text(&p->l, *text ? text : "at an unknown place");
 	am_line_text(&p->l, ", in ");

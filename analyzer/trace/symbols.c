@@ -265,6 +265,29 @@ static void set_line(Dwfl_Module *mod, uint64_t pc, struct am_frame *f)
 	f->line = number > 0 ? (uint32_t)number : 0;
 }
 
+/* The compiler gives no line to the callback at a function's entry; it is the first one's. Line 0 further
+ * on is code of several lines: none of them is told. */
+static uint32_t first_line(Dwarf_Die *cu, Dwarf_Die *function, Dwarf_Addr pc)
+{
+	Dwarf_Lines *lines;
+	Dwarf_Addr low, at;
+	size_t n;
+	int number, first = 0;
+
+	if (dwarf_lowpc(function, &low) != 0 || dwarf_getsrclines(cu, &lines, &n) != 0)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Line *l = dwarf_onesrcline(lines, i);
+		if (!l || dwarf_lineaddr(l, &at) != 0 || at < low || at > pc ||
+		    dwarf_lineno(l, &number) != 0 || number == 0)
+			continue;
+		if (first && number != first)
+			return 0;
+		first = number;
+	}
+	return (uint32_t)first;
+}
+
 /* frame[0] has its place; fill in names, and the frames it is inlined into. */
 static size_t add_inlined(struct am_symbols *s, Dwfl_Module *mod, uint64_t address,
 			  struct am_frame *frame, size_t max)
@@ -299,6 +322,8 @@ static size_t add_inlined(struct am_symbols *s, Dwfl_Module *mod, uint64_t addre
 			const char *name = die_name(s, &scope[i]);
 			if (name)
 				frame[n].function = name;
+			if (n == 0 && frame[0].line == 0)
+				frame[0].line = first_line(cu, &scope[i], address - bias);
 			n++;
 			break;
 		}
