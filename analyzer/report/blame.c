@@ -236,6 +236,11 @@ static void identify(struct story *s)
 	s->v->coarse = am_fingerprint_coarse(&print);
 	s->v->core = am_fingerprint_core(&print, false);
 	s->v->coarse_core = am_fingerprint_core(&print, true);
+	const struct am_vframe *last = am_place_frame(s->step[s->to[n - 1] - 1].place);
+	const bool has_line = last && last->line && !am_kind_is_sync(s->step[s->to[n - 1] - 1].kind);
+	s->v->statement = has_line ? am_fingerprint_statement(&print, last->file, last->line) : 0;
+	print.is_chain = true;
+	s->v->statement_core = has_line ? am_fingerprint_statement(&print, last->file, last->line) : 0;
 	for (uint32_t i = 0; i < s->n_steps; i++) {
 		const struct am_vframe *f = am_place_frame(s->step[i].place);
 		if (s->step[i].role == AM_ROLE_CYCLE && f && am_frame_is_wrapper(f))

@@ -76,6 +76,14 @@ uint32_t am_fingerprint_core(const struct am_print *p, bool is_coarse)
 	return fingerprint(&alone, is_coarse);
 }
 
+uint32_t am_fingerprint_statement(const struct am_print *p, const char *file, uint32_t line)
+{
+	struct am_print at = *p;
+
+	at.in.operation = "";
+	return (uint32_t)((mix_text(fingerprint(&at, false), file) ^ line) * UINT64_C(0xc4ceb9fe1a85ec53) >> 32);
+}
+
 void am_fingerprint_id(uint32_t fingerprint, char id[12])
 {
 	memcpy(id, "AV-", 3);

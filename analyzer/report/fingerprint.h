@@ -37,6 +37,8 @@ uint32_t am_fingerprint(const struct am_print *print);
 uint32_t am_fingerprint_coarse(const struct am_print *print);
 /* The blamed region and its two accesses alone, whatever the others did. */
 uint32_t am_fingerprint_core(const struct am_print *print, bool is_coarse);
+/* With the line of the last access instead of its operation. */
+uint32_t am_fingerprint_statement(const struct am_print *print, const char *file, uint32_t line);
 void am_fingerprint_id(uint32_t fingerprint, char id[12]); /* AV-xxxxxxxx */
 
 #endif

@@ -17,7 +17,8 @@ enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16 };
 
 struct known {
 	char id[AM_ID_SIZE];
-	uint32_t coarse, core, coarse_core;
+	uint32_t coarse, core, coarse_core, statement, statement_core;
+	uint64_t begin_index; /* of the region, when it was told */
 	bool is_suppressed, is_printed;
 	uint64_t count;
 	const char *region; /* for the list of repeats */
@@ -125,7 +126,8 @@ static void remember_raw(struct am_reporter *r, uint64_t key, uint32_t known)
 }
 
 /* A cycle through several others is taken for a direct one of the same region and accesses; one
- * whose functions are not all known for one that is equal in all else. */
+ * whose functions are not all known for one that is equal in all else; and one whose last access is
+ * another of the same line. */
 static struct known *find_known(struct am_reporter *r, const struct am_violation *v)
 {
 	for (uint32_t i = 0; i < r->n_known; i++)
@@ -134,7 +136,9 @@ static struct known *find_known(struct am_reporter *r, const struct am_violation
 	const bool is_chain = v->n_edges != 2;
 	for (uint32_t i = 0; i < r->n_known; i++) {
 		const struct known *k = &r->known[i];
-		if ((is_chain && k->core == v->core) || (v->is_vague && k->coarse == v->coarse) ||
+		if ((v->statement && k->statement == v->statement) ||
+		    (v->statement && is_chain && k->statement_core == v->statement_core) ||
+		    (is_chain && k->core == v->core) || (v->is_vague && k->coarse == v->coarse) ||
 		    (is_chain && v->is_vague && k->coarse_core == v->coarse_core))
 			return &r->known[i];
 	}
@@ -160,6 +164,8 @@ static struct known *add_known(struct am_reporter *r, const struct am_violation 
 	k->coarse = v->coarse;
 	k->core = v->core;
 	k->coarse_core = v->coarse_core;
+	k->statement = v->statement;
+	k->statement_core = v->statement_core;
 	k->region = am_arena_copy(&r->names, v->region);
 	return k;
 }
@@ -238,6 +244,9 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		*told = v;
 	struct known *k = find_known(r, v);
 	if (k) {
+		const bool is_same = k->begin_index == cycle->begin_index && strcmp(k->id, v->id) != 0;
+		if (is_same && v->statement && v->statement == k->statement)
+			return false; /* the rest of that statement */
 		remember_raw(r, key, (uint32_t)(k - r->known));
 		count_repeat(r, k);
 		v->count = k->count;
@@ -249,6 +258,7 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		return false;
 	}
 	k->count = 1;
+	k->begin_index = cycle->begin_index;
 	remember_raw(r, key, (uint32_t)(k - r->known));
 	if (r->config.suppressions && am_suppressions_match(r->config.suppressions, v)) {
 		k->is_suppressed = true;

@@ -126,6 +126,9 @@ struct am_violation {
 	uint32_t coarse;     /* the id without functions */
 	uint32_t core;	     /* the id without the other transactions */
 	uint32_t coarse_core; /* without both */
+	/* With the line of the last access instead of what it does there; 0: no line is known. The read
+	 * and the write of n++ close the same cycle: one mistake. */
+	uint32_t statement, statement_core;
 	bool is_vague;	     /* some step's stack ends in a library wrapper: its function is not known */
 	const char *region;  /* the blamed one */
 	const struct am_place *region_place;

@@ -97,6 +97,30 @@ Test(reporter, a_roundabout_way_repeats_the_direct_one)
 	rig_free(&g);
 }
 
+/* n++ reads and writes in one line: whichever closes the cycle first is told. */
+Test(reporter, read_and_write_of_a_statement_are_one_mistake)
+{
+	struct rig g = rig_new(0x400000);
+	struct am_reporter_stats st;
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	c.edge[1].to.kind = AM_READ;
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	c.edge[1].to.kind = AM_WRITE;
+	cr_expect(!am_reporter_cycle(g.r, &c, NULL, NULL));
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.distinct, 1u);
+	cr_expect_eq(st.repeats, 0u, "in one region: no second time");
+	c.begin_index = 900;
+	cr_expect(!am_reporter_cycle(g.r, &c, NULL, NULL));
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.repeats, 1u);
+	c.edge[1].to.site = S_UNLOCK; /* another line */
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	rig_free(&g);
+}
+
 /* ---- counting ----------------------------------------------------------------------------------- */
 
 Test(reporter, repeats_are_counted_not_printed)
