@@ -55,7 +55,8 @@ static const char usage[] =
 	"  (.atm), the ring file of a killed process, the text form or the STD form of RAPID; '-' is\n"
 	"  standard input.\n"
 	"\n"
-	"  --atomic LIST       what a region is: marked (default), sections, fn:GLOB; comma list\n"
+	"  --atomic LIST       what a region is: marked, sections, fn:GLOB; comma list (default: marked\n"
+	"                      ones, and functions named when the run was recorded)\n"
 	"  --conflicts WHAT    data, locks, both, auto (default: data if the trace shows accesses,\n"
 	"                      else locks)\n"
 	"  --full              use the classic conflict graph: slow, memory grows with the run\n"
@@ -158,7 +159,6 @@ static int parse(struct check *c, int argc, char **argv)
 	uint64_t number;
 	int o, i;
 
-	c->atomic = "marked";
 	c->conflicts = AM_CONFLICTS_AUTO;
 	c->max_reports = 50;
 	while ((o = getopt_long(argc, argv, "qo:", options, NULL)) != -1) {
@@ -434,6 +434,8 @@ static void summary(const struct check *c, const struct am_checker_stats *s, con
 	if (r->suppressed)
 		fprintf(stderr, "; %" PRIu64 " suppressed", r->suppressed);
 	fputc('\n', stderr);
+	if (am_source_info(c->source)->is_cut)
+		fprintf(stderr, "atommon-check: '%s' ends inside a chunk: the rest of it is missing\n", c->path);
 	if (s->lost)
 		fprintf(stderr, "atommon-check: %" PRIu64 " events were lost: what followed a hole could not be "
 				"checked in full\n", s->lost);

@@ -147,10 +147,11 @@ static bool choose_shard(struct am_predict_tool *j, const char *text)
 
 int am_tool_parse(struct am_predict_tool *j, int argc, char **argv)
 {
+	char what[60];
 	uint64_t n;
-	int c;
+	int c, at = 0;
 
-	while ((c = getopt_long(argc, argv, "o:", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "o:", long_options, &at)) != -1) {
 		bool ok = true;
 		switch (c) {
 		case OPT_MODEL: ok = choose_model(j, optarg); break;
@@ -202,12 +203,17 @@ int am_tool_parse(struct am_predict_tool *j, int argc, char **argv)
 		case OPT_VERSION: puts("atommon-predict " ATOMMON_VERSION); return -1;
 		default: fprintf(stderr, "Try 'atommon-predict --help'.\n"); return AM_STATUS_BAD;
 		}
-		if (!ok)
-			return bad_usage("bad value", optarg);
+		if (!ok) {
+			snprintf(what, sizeof what, "--%s: bad value", long_options[at].name);
+			return bad_usage(what, optarg);
+		}
+	}
+	if (optind == argc) {
+		fprintf(stderr, "atommon-predict: no trace given\nTry 'atommon-predict --help'.\n");
+		return AM_STATUS_BAD;
 	}
 	if (optind + 1 != argc)
-		return bad_usage(optind == argc ? "no trace given" : "more than one trace:",
-				 optind == argc ? "" : argv[optind + 1]);
+		return bad_usage("more than one trace:", argv[optind + 1]);
 	j->path = argv[optind];
 	return 0;
 }

@@ -101,6 +101,22 @@ static const char *why_no_region(const struct am_predict_tool *j)
 	       "(fn:* keeps all functions, to choose from later)";
 }
 
+/* Proofs by order and locks hold whatever is read; what do the others stand on? */
+static void tell_assumption(const struct am_predict_tool *j, FILE *out)
+{
+	const uint64_t n = j->how[AM_HOW_STATIC] + j->how[AM_HOW_SEARCH] + j->how[AM_HOW_SOLVER];
+	const uint64_t n_data = j->how[AM_HOW_SEARCH] + j->how[AM_HOW_SOLVER];
+
+	if (!j->is_auto || j->options.model == AM_PREDICT_SYNC)
+		return;
+	if (j->options.model != AM_PREDICT_CTP && n)
+		fprintf(out, "proved as far as reads get their recorded values: a program built with "
+			     "'atommon cc --symbolic' also shows what other values lead to\n");
+	else if (n_data)
+		fprintf(out, "%lu proved by data: schedules that make a branch go another way than in this run "
+			     "are not followed; '--model sync' shows what they may lead to\n", n_data);
+}
+
 void am_tool_summarise(struct am_predict_tool *j, FILE *out)
 {
 	const uint64_t undecided = j->count[AM_OUT_UNDECIDED] + j->regions_lost;
@@ -126,12 +142,11 @@ void am_tool_summarise(struct am_predict_tool *j, FILE *out)
 			"undecided: %lu regions behind a hole of %lu lost events; record with "
 			"ATOMMON_OVERFLOW=block\n",
 			j->regions_lost, j->lost);
+	if (am_source_info(j->loaded.source)->is_cut)
+		fprintf(out, "the trace ends inside a chunk: the rest of it is missing\n");
 	if (!j->regions && !j->regions_lost)
 		fprintf(out, "no region in this trace: %s\n", why_no_region(j));
-	if (j->is_auto && j->options.model == AM_PREDICT_AVP &&
-	    j->how[AM_HOW_STATIC] + j->how[AM_HOW_SEARCH] + j->how[AM_HOW_SOLVER])
-		fprintf(out, "proved as far as reads get their recorded values: a program built with "
-			     "'atommon cc --symbolic' also shows what other values lead to\n");
+	tell_assumption(j, out);
 	tell_list(&j->proved, out);
 }
 

@@ -22,6 +22,7 @@ struct am_atomic {
 	const struct am_source *source;
 	struct am_names *names;
 	char *globs;		/* of fn:, a comma list */
+	bool is_recorded;	/* functions that were regions then, no others */
 	struct am_map section;	/* lock and site -> id */
 	struct am_map function; /* address + 1 -> id + 1; 1: no region */
 	struct am_map by_text;	/* hash of a made name -> id, first of that hash */
@@ -109,6 +110,8 @@ static uint32_t function_name(void *ctx, const struct am_event *enter)
 	struct am_atomic *a = ctx;
 	const struct am_tables *t = am_source_tables(a->source);
 
+	if (a->is_recorded)
+		return (uint32_t)enter->aux;
 	if (enter->aux && enter->aux < t->n_strings)
 		return am_glob_list(a->globs, t->string[enter->aux]) ? (uint32_t)enter->aux : 0;
 	uint64_t *known = am_map_put(&a->function, &a->mem, enter->object + 1);
@@ -147,6 +150,9 @@ struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *sour
 
 	if (!a)
 		return NULL;
+	a->is_recorded = !atomic;
+	if (!atomic)
+		atomic = "marked,fn:*";
 	const struct am_regions_config config = {
 		.atomic = atomic,
 		.out = out,

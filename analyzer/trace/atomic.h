@@ -12,7 +12,8 @@
 
 struct am_atomic;
 
-/* `names` follows the events by itself (am_names_event before am_atomic_event). NULL: no memory. */
+/* `names` follows the events by itself (am_names_event before am_atomic_event). `atomic` NULL: what was a
+ * region when the run was recorded, by mark or by name of the function. Returns NULL: no memory. */
 struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source,
 				struct am_names *names, am_event_fn *out, void *ctx);
 void am_atomic_event(struct am_atomic *a, const struct am_event *event);

@@ -61,4 +61,33 @@ atommon-dump ok.std >ok.txt
 if grep -q . ok.txt; then
 	status 0 "text form" ok.txt
 fi
+
+# A run recorded with fn: has its regions without being told again; a file that was cut says so.
+cat >twice.c <<'END'
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) void twice(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+}
+static void *run(void *p)
+{
+	twice();
+	return p;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, run, 0);
+	return pthread_join(t, 0);
+}
+END
+cc -g -finstrument-functions twice.c -o twice -lpthread
+preload ATOMMON_MODE=record ATOMMON_TRACE=twice.atm ATOMMON_ATOMIC=fn:twice ./twice
+status 0 "functions that were regions when recorded" twice.atm
+check "... are regions" grep -q ' 1 regions' err
+head -c $(($(stat -c %s twice.atm) / 2)) twice.atm >half.atm
+status 0 "half a trace" half.atm
+check "... is known to be one" grep -q 'the rest of it is missing' err
 finish
