@@ -64,14 +64,12 @@ static void add(struct story *s, const struct fact *f)
 	if (s->n_steps == STORY_STEPS)
 		return;
 	const bool is_sync = am_kind_is_sync(f->kind);
-	/* In a schedule that did not happen the recorded values need not come about. */
-	const bool is_real = !s->witness || s->witness->status == AM_CONFIRMED;
 	const uint32_t thread = am_story_thread(s, f->thread);
 	if (thread == UINT32_MAX)
 		return;
 	struct am_vstep step = {
 		.thread = thread, .kind = f->kind, .mode = f->mode,
-		.flags = is_real ? f->flags : f->flags & (uint8_t)~AM_HAS_VALUE,
+		.flags = f->flags,
 		.role = f->role, .in_region = is_in_region(s, f), .object = AM_NO_OBJECT,
 		.size = is_sync ? 0 : f->size, .value = f->value, .index = f->index,
 		.region = am_story_region(s, f->region, f->region_site),

@@ -118,7 +118,7 @@ struct am_reporter *am_reporter_new(const struct am_reporter_config *config, str
 void am_reporter_free(struct am_reporter *r);
 void am_reporter_event(struct am_reporter *r, const struct am_event *event);
 
-/* What a predictor knows beyond the cycle. */
+/* What a predictor knows beyond the cycle, whose values are those of the witness schedule, where known. */
 struct am_witness {
 	const struct am_event *const *event; /* the witness schedule, in its order; may be NULL */
 	size_t n_events;
