@@ -99,7 +99,11 @@ inline void dispatch(Function &f, Function &twin, GlobalVariable &armed)
 			sets.push_back(f.getAttributes().getParamAttrs(i));
 		return sets;
 	}()));
-	call->setTailCallKind(CallInst::TCK_MustTail);
+	// With an argument in memory LLVM's jump would copy it over the return address.
+	bool has_copies = false;
+	for (auto &a : f.args())
+		has_copies |= a.hasPassPointeeByValueCopyAttr();
+	call->setTailCallKind(has_copies ? CallInst::TCK_NoTail : CallInst::TCK_MustTail);
 	if (f.getReturnType()->isVoidTy())
 		b.CreateRetVoid();
 	else

@@ -143,6 +143,26 @@ for cc in gcc clang-14 clang-19; do
 	ATOMMON_CC=$cc strings $cc-fortified -O2 -D_FORTIFY_SOURCE=2
 done
 
+# Arguments of every class arrive in the watched version of a function.
+arguments() { # arguments NAME FLAGS...
+	local name=$1
+	shift
+	check "$name: builds" atommon-cc "$@" -g -Wno-psabi -mavx "$TOP/tests/prog/plain/arguments.c" -o arguments
+	same "$name: by itself" "$arguments_result" "$(./arguments)"
+	same "$name: checked" "$arguments_result" "$(preload ATOMMON_ATOMIC='fn:*' ./arguments 2>&1)"
+	same "$name: recorded" "$arguments_result" "$(preload ATOMMON_MODE=record ATOMMON_TRACE=a.atm ./arguments 2>&1)"
+	rm -f a.atm
+}
+if grep -q ' avx ' /proc/cpuinfo; then
+	cc -O1 -Wno-psabi -mavx "$TOP/tests/prog/plain/arguments.c" -o plain
+	arguments_result=$(./plain)
+	for cc in gcc clang-14 clang-16 clang-19; do
+		command -v $cc >/dev/null || continue
+		for level in -O0 -O1 -O3; do ATOMMON_CC=$cc arguments "$cc$level arguments" $level; done
+	done
+	command -v clang-14 >/dev/null && arguments "symbolic arguments" --symbolic -O1
+fi
+
 # C++, and functions that are left by a throw, a longjmp or a tail call, coroutines: every entry has its exit.
 cxx_result="8 2 6 1 16 16 4 1 33 3"
 control_flow() { # control_flow NAME FLAGS...
