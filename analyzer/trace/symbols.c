@@ -182,12 +182,41 @@ static struct image *find_image(struct am_symbols *s, const struct am_module *m)
 
 /* ---- functions and lines ------------------------------------------------------------------- */
 
+/* Compilers make versions of a function, `atommon cc` the watched one; to the reader they are one. */
+static const char *version_of(const char *name)
+{
+	static const char *const kind[] = {".atommon", ".constprop.", ".isra.", ".part.",
+					   ".cold",    ".lto_priv.",  ".llvm."};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+		const char *at = strstr(name, kind[i]);
+		if (at && (!first || at < first))
+			first = at;
+	}
+	return first;
+}
+
+static char *source_name(const char *mangled)
+{
+	const char *version = version_of(mangled);
+	char *name = version ? strndup(mangled, (size_t)(version - mangled)) : strdup(mangled);
+	int status;
+
+	if (!name || strncmp(name, "_Z", 2) != 0)
+		return name;
+	char *plain = __cxa_demangle(name, NULL, NULL, &status);
+	if (!plain)
+		return name;
+	free(name);
+	return plain;
+}
+
 static const char *plain_name(struct am_symbols *s, const char *mangled)
 {
 	unsigned h = 0;
-	int status;
 
-	if (!mangled || strncmp(mangled, "_Z", 2) != 0)
+	if (!mangled || (strncmp(mangled, "_Z", 2) != 0 && !version_of(mangled)))
 		return mangled;
 	for (const char *p = mangled; *p; p++)
 		h = h * 31 + (unsigned char)*p;
@@ -200,7 +229,7 @@ static const char *plain_name(struct am_symbols *s, const char *mangled)
 		free(n);
 		return mangled;
 	}
-	n->plain = __cxa_demangle(mangled, NULL, NULL, &status);
+	n->plain = source_name(mangled);
 	n->next = s->names[h];
 	s->names[h] = n;
 	return n->plain ? n->plain : mangled;

@@ -56,6 +56,16 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	ATOMMON_CC=$cc suite "$cc" -O2
 done
+# Two versions of a function have one name, also where only the symbol table tells it.
+for cc in gcc clang-14; do
+	command -v $cc >/dev/null || continue
+	ATOMMON_CC=$cc check "$cc: builds without debug information" atommon-cc -O2 -I "$plain" -I "$TOP/tests/prog" \
+		"$TOP/tests/prog/bank.c" -o bank -lpthread
+	preload ATOMMON_ATOMIC=fn:withdraw ATOMMON_LOG=log ./bank --order bad >out 2>&1
+	check "$cc: the function is named as in the source" grep -q 'withdraw()' log
+	same "$cc: and so are the others" "" "$(grep -F '.atommon' log)"
+	rm -f log
+done
 # Beside other allocators, in both orders.
 for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	path=$(ldconfig -p | sed -nE "s/.*$allocator .*=> //p" | head -1)
