@@ -83,7 +83,7 @@ bool am_holes_look(struct am_merge *merge, uint64_t now_ms)
 	if (now_ms - own.looked_ms < LOOK_MS)
 		return true;
 	own.looked_ms = now_ms;
-	am_holes_looks++;
+	__atomic_fetch_add(&am_holes_looks, 1, __ATOMIC_RELAXED); /* a test looks meanwhile */
 	if (own.n == 0) {
 		suspect(merge);
 		return true;

@@ -32,7 +32,7 @@ void am_live_event(void *ctx, const struct am_event *e)
 {
 	(void)ctx;
 	__atomic_fetch_add(&seen.n, 1, __ATOMIC_RELAXED); /* a test may look meanwhile */
-	seen.by_kind[e->kind]++;
+	__atomic_fetch_add(&seen.by_kind[e->kind], 1, __ATOMIC_RELAXED); /* a test looks meanwhile */
 	if (e->kind == AM_LOST)
 		seen.lost += e->aux ? e->aux : 1;
 	if (e->object != (uintptr_t)&lock)

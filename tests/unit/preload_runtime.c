@@ -293,7 +293,7 @@ Test(holes, a_number_that_a_thread_still_has_is_waited_for, .timeout = 30)
 	cr_assert(am_log_prepare(1, here));
 	struct am_record r = {.kind = AM_BROADCAST, .has_seq = true, .has_number = true,
 			      .number = am_number(0x6000), .object = 0x6000, .ordered = 0x6000};
-	const uint32_t looks = am_holes_looks;
+	const uint32_t looks = __atomic_load_n(&am_holes_looks, __ATOMIC_RELAXED);
 	while (__atomic_load_n(&am_holes_looks, __ATOMIC_RELAXED) - looks < 10)
 		sched_yield();
 	cr_assert(am_log_record(&r, here));
