@@ -286,15 +286,21 @@ static int launch(void)
 
 	if (pipe2(report, O_CLOEXEC) != 0)
 		return fail(STATUS_CANNOT, "cannot start", run.argv[0], strerror(errno));
+	/* None gets lost, or us, before we are ready to hand it on. */
+	sigset_t all, old;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
 	child = fork();
 	if (child < 0)
 		return fail(STATUS_CANNOT, "cannot start", run.argv[0], strerror(errno));
 	if (child == 0) {
+		sigprocmask(SIG_SETMASK, &old, NULL);
 		execvp(run.argv[0], run.argv);
 		failed = errno;
 		_exit(write(report[1], &failed, sizeof failed) == sizeof failed ? 0 : STATUS_CANNOT);
 	}
 	set_signals();
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	close(report[1]);
 	const bool did_fail = read(report[0], &failed, sizeof failed) == sizeof failed;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -129,7 +129,15 @@ END
 same "the host sees no child" "signals 0, wait none" \
 	"$(preload ATOMMON_LOG="$T/children.log" "$PROG/report_children" 0 "$T/children.log" 2>/dev/null | head -1)"
 contains "though names were found" "$(cat children.log)" "report_children.c:"
-same "no helper is left behind" "" "$(ps -eo ppid=,args= | grep "$B/bin/atommon-symboliz[e]" | head -3)"
+# Those that are there now are other tests', or on their way out.
+helpers=$(ps -eo pid=,args= | awk -v helper="$B/bin/atommon-symbolize" '$2 == helper { print $1 }')
+for _ in $(seq 300); do
+	left=
+	for pid in $helpers; do kill -0 "$pid" 2>/dev/null && left="$left $pid"; done
+	[ -z "$left" ] && break
+	read -rt 0.1 <> <(:)
+done
+same "no helper is left behind" "" "$left"
 err=$(preload ATOMMON_SYMBOLIZER= "$PROG/report_lost" 2>&1 >/dev/null)
 contains "no helper: module and offset" "$err" "report_lost+0x"
 err=$(preload ATOMMON_SYMBOLIZER=/no/such "$PROG/report_lost" 2>&1 >/dev/null)
