@@ -57,10 +57,13 @@ predict() { # predict NAME FUNCTION STATUS: of the wrong one; the fixed one is p
 programs="log_buffer:log_line:0 log_race:log_line:1 binlog_order:change_row:1 rotate:rotate:1
 	null_fifo:consume:1 bandwidth:session_init:1 text_frame:paint:1 proc_info:show:1
 	string_buffer:append:1 upgrade:raise_limit:1 lazy_init:instance:0 ticket_sem:sell:1
-	refcount_atomic:release:1 list_push:push:1 registry:lookup:0 account:audit:1"
+	refcount_atomic:release:1 list_push:push:1 registry:lookup:0 account:audit:1
+	conn_pool:pool_get:1 first_context:new_context:1 domain_list:suspend:1 bounded:put:1
+	buffer_pin:read_buffer:1"
 
-# Through functions of the C library, which --symbolic does not follow.
-strings="incr:add_delta claim:claim"
+# Through functions of the C library, which --symbolic does not follow; and one whose second thread chooses
+# by what the first one did.
+strings="incr:add_delta claim:claim lru:get"
 
 for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
