@@ -4,143 +4,219 @@
 # compiler's ThreadSanitizer. usage: tests/bench/instrument.sh BUILD_DIR [COMPILER...]
 # Sources come from the Debian archive (deb-src must be enabled) into BUILD_DIR/bench-src, or are put there by
 # hand (BUILD_DIR/bench-src/NAME/); what cannot be had or built is left out, with the reason.
-# Input: INPUT_MB (6) megabytes of text of this machine, REQUESTS (20000). RUNS (2): of each kind, interleaved;
-# the best counts. PROGRAMS: a pattern that selects some.
+# Input: INPUT_MB (6) megabytes of text of this machine, REQUESTS (20000). RUNS (3): of each kind, interleaved;
+# the best counts. PROGRAMS: a pattern that selects some. WAYS: some of the columns.
+# Every run's output is compared with the plain program's; one that differs is marked with "!".
 set -u
 build=$(realpath "${1:?usage: instrument.sh BUILD_DIR [COMPILER...]}")
 shift
 compilers=("${@:-clang-14}")
 lib=$build/lib/libatommon.so
 src=$build/bench-src
+read -ra ways <<<"${WAYS:-plain unwatched dormant sections fn record tsan}"
+requests=${REQUESTS:-20000}
 mkdir -p "$src"
 cd "$src" || exit 2
 port=$((20000 + $$ % 20000))
 
-get() { # get NAME [PACKAGE]: the original source in ./NAME
-	local package=${2:-$1} tar
-	[ -d "$1" ] && return
-	apt-get source -q --download-only "$package" >"$1.get.log" 2>&1
-	tar=$(find . -maxdepth 1 -name "${package}_*.orig.tar.*" ! -name '*.asc' | head -1)
-	[ -n "$tar" ] && mkdir "$1" && tar xf "$tar" -C "$1" --strip-components=1
-}
+# ---- the programs: Debian's source package, the function that `fn` names, how to build and run ------
 
-make_one() { # make_one PACKAGE VARIANT CC CXX CFLAGS: builds ./PACKAGE.VARIANT, once
-	local dir=$1.$2
-	[ -e "$dir/built" ] && return
-	rm -rf "$dir"
-	cp -rp "$1" "$dir"
-	(
-		cd "$dir" || exit 1
-		if [ ! -e configure ]; then # plain make
-			make -j2 CC="$3 $5" CXX="$4 $5" >make.log 2>&1 && touch built
-			exit
-		fi
-		# Old sources: gnulib's test of the C library, and generated files in the right order.
-		sed -i 's/#error "Please port gnulib.*/;/' lib/*.c 2>/dev/null
-		touch aclocal.m4 && sleep 1 && find . -name Makefile.in -exec touch {} + && touch configure
-		find . -name 'config.h.in' -exec touch {} +
-		./configure CC="$3" CXX="$4" --disable-shared CFLAGS="-O2 -g $5" >configure.log 2>&1 && make -j2 >make.log 2>&1 && touch built
-	)
-	[ -e "$dir/built" ]
-}
-
-input() {
-	[ -s input ] || find /usr/share/doc /usr/include -type f 2>/dev/null | sort | xargs cat 2>/dev/null |
-		head -c "${INPUT_MB:-6}000000" >input
-}
-
-cpu() { # cpu COMMAND...: user and system seconds, output checked against $want
-	local t sum
-	sum=$({ /usr/bin/time -o time.out -f '%U %S' "$@" | md5sum; } 2>/dev/null)
-	t=$(awk '{ print $1 + $2 }' time.out)
-	[ "$sum" = "$want" ] && echo "$t" || echo "$t(output differs)"
-}
-
-row() { printf '%-10s %-9s %9s %9s %9s %9s %9s %9s\n' "$@"; }
-
-# Where the program is, how it compresses ./input to its output with two threads.
-place() {
+package() {
 	case $1 in
-	lbzip2) echo src/lbzip2 -n2 -c input ;;
-	pbzip2) echo pbzip2 -p2 -q -c input ;;
-	pigz) echo pigz -p2 -n -T -c input ;;
-	xz) echo src/xz/xz -T2 -1 --block-size=500000 -c input ;;
+	xz) echo xz-utils ;;
+	zstd) echo libzstd ;;
+	libuv) echo libuv1 ;;
+	*) echo "$1" ;;
 	esac
 }
 
-best() { sort -n | head -1; }
-
-compressor_row() { # compressor_row NAME COMPILER
-	local name=$1 cc=$2 want way
-	# shellcheck disable=SC2046
-	set -- $(place "$name")
-	local program=$1
-	shift
-	want=$("./$name.plain-$cc/$program" "$@" | md5sum)
-	rm -f ./*.times
-	for _ in $(seq "${RUNS:-2}"); do
-		cpu "./$name.plain-$cc/$program" "$@" >>plain.times
-		cpu "./$name.atommon-$cc/$program" "$@" >>unwatched.times
-		cpu env ATOMMON_ENABLED=0 LD_PRELOAD="$lib" "./$name.atommon-$cc/$program" "$@" >>dormant.times
-		cpu env ATOMMON_ATOMIC=sections ATOMMON_LOG=none LD_PRELOAD="$lib" \
-			"./$name.atommon-$cc/$program" "$@" >>live.times
-		cpu env ATOMMON_MODE=record ATOMMON_TRACE=bench.%p.atm ATOMMON_TRACE_MAX=8G LD_PRELOAD="$lib" \
-			"./$name.atommon-$cc/$program" "$@" >>record.times
-		rm -f bench.*.atm
-		cpu "./$name.tsan-$cc/$program" "$@" >>tsan.times
-	done
-	# shellcheck disable=SC2046
-	row "$name" "$cc" $(for way in plain unwatched dormant live record tsan; do best <$way.times; done)
+glob() {
+	case $1 in
+	lbzip2) echo 'do_*' ;;
+	pbzip2) echo 'queueAdd' ;;
+	pigz) echo 'get_space' ;;
+	xz) echo 'threads_*' ;;
+	zstd) echo 'POOL_add' ;;
+	memcached) echo 'process_*' ;;
+	redis) echo 'processCommand' ;;
+	leveldb) echo 'leveldb::DBImpl::*' ;;
+	libuv) echo 'uv__work_*' ;;
+	esac
 }
 
-serve() { # serve PROGRAM VAR=VALUE...: CPU seconds of memcached under the load generator
-	local program=$1 pid
+configure() { # configure OPTION...: old sources, so generated files are put in the right order
+	sed -i 's/#error "Please port gnulib.*/;/' lib/*.c 2>/dev/null
+	touch aclocal.m4 && sleep 1 && find . -name Makefile.in -exec touch {} + && touch configure
+	find . -name 'config.h.in' -exec touch {} +
+	./configure CC="$cc_" CXX="$cxx_" CFLAGS="-O2 -g $flags" CXXFLAGS="-O2 -g $flags" LDFLAGS="$flags" "$@" && make -j2
+}
+
+with_cmake() { # with_cmake OPTION...
+	CC=$cc_ CXX=$cxx_ cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS="$flags" \
+		-DCMAKE_CXX_FLAGS="$flags" "$@" && cmake --build build -j2
+}
+
+build_one() { # in the program's directory, with $cc_, $cxx_ and $flags
+	case $1 in
+	pigz) make -j2 CC="$cc_ $flags" ;;
+	# Old C++: "..."MACRO without a blank.
+	pbzip2) make -j2 CXX="$cxx_ $flags" CXXFLAGS="-O2 -g -Wno-reserved-user-defined-literal -pthread" ;;
+	zstd) make -j2 -C programs zstd CC="$cc_ $flags" ;;
+	redis) make -j2 MALLOC=libc OPTIMIZATION=-O2 CC="$cc_" CFLAGS="$flags" LDFLAGS="$flags" ;;
+	leveldb)
+		# Its db_bench alone; the others need sources that are not in the package.
+		with_cmake -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF -DHAVE_SNAPPY=0 || return
+		# shellcheck disable=SC2086
+		$cxx_ -O2 -g $flags -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -I. -Iinclude -Ibuild/include benchmarks/db_bench.cc \
+			util/testutil.cc util/histogram.cc build/libleveldb.a -pthread -o db_bench
+		;;
+	libuv) with_cmake -DLIBUV_BUILD_TESTS=ON ;;
+	memcached) configure ;;
+	*) configure --disable-shared ;;
+	esac
+}
+
+# Runs ./$dir's program with the environment given; its output goes to ./out, its CPU seconds are printed.
+run() { # run NAME VAR=VALUE...
+	local name=$1
 	shift
-	env "$@" "$program" -u root -t 2 -l 127.0.0.1 -p $port >/dev/null 2>&1 &
+	case $name in
+	lbzip2) timed "$@" "$dir/src/lbzip2" -n2 -c input ;;
+	pbzip2) timed "$@" "$dir/pbzip2" -p2 -q -c input ;;
+	pigz) timed "$@" "$dir/pigz" -p2 -n -T -c input ;;
+	xz) timed "$@" "$dir/src/xz/xz" -T2 -1 --block-size=500000 -c input ;;
+	zstd) timed "$@" "$dir/programs/zstd" -T2 -9 -B1000000 -q -c input ;;
+	memcached)
+		served "$@" "$dir/memcached" -u root -t 2 -l 127.0.0.1 -p $port
+		;;
+	redis)
+		# Not with io-threads: they spin, and their time says nothing.
+		served "$@" "$dir/src/redis-server" --port $port --bind 127.0.0.1 --save ''
+		;;
+	leveldb)
+		rm -rf bench.db
+		timed "$@" "$dir/db_bench" --db=bench.db --num="$requests" --threads=2 \
+			--benchmarks=fillrandom,readrandom,overwrite,readseq
+		echo finished >out # it prints times
+		;;
+	libuv)
+		timed "$@" "$dir/build/uv_run_tests_a" threadpool_multiple_event_loops
+		sed -i 's/[0-9.]* ms//' out
+		;;
+	esac
+}
+
+# ---- measuring ------------------------------------------------------------------------------------
+
+timed() { # timed VAR=VALUE... COMMAND...
+	/usr/bin/time -q -o time.out -f '%U %S' env "$@" >out 2>err </dev/null
+	awk '{ print $1 + $2 }' time.out
+}
+
+load() { # load NAME: against the server at $port, answers to ./out
+	case $1 in
+	memcached) "$build/tests/prog/kvload" $port 4 "$requests" ;;
+	redis) {
+		redis-benchmark -h 127.0.0.1 -p $port -n "$requests" -c 8 -P 16 -t set,get,incr,lpush,lpop -q >/dev/null
+		redis-cli -p $port get counter:__rand_int__
+		redis-cli -p $port dbsize
+	} ;;
+	esac
+}
+
+served() { # served VAR=VALUE... COMMAND...: CPU seconds of a server under its load
+	local pid
+	env "$@" >/dev/null 2>err </dev/null &
 	pid=$!
-	until (: >/dev/tcp/127.0.0.1/$port) 2>/dev/null; do kill -0 $pid || return; done
-	"$build/tests/prog/kvload" $port 4 "${REQUESTS:-20000}" >answers
+	until (: >/dev/tcp/127.0.0.1/$port) 2>/dev/null; do
+		kill -0 $pid || return
+		sleep 0.05
+	done
+	load "$name" >out
 	awk '{ print ($14 + $15) / 100 }' "/proc/$pid/stat"
 	kill $pid
 	wait $pid 2>/dev/null
 	port=$((port + 1))
 }
 
-memcached_row() { # memcached_row COMPILER
-	local a=./memcached.atommon-$1/memcached
-	row memcached "$1" "$(serve "./memcached.plain-$1/memcached")" "$(serve "$a")" \
-		"$(serve "$a" ATOMMON_ENABLED=0 LD_PRELOAD="$lib")" \
-		"$(serve "$a" ATOMMON_ATOMIC=sections ATOMMON_LOG=none LD_PRELOAD="$lib")" \
-		"$(serve "$a" ATOMMON_MODE=record ATOMMON_TRACE=memcached.%p.atm LD_PRELOAD="$lib")" \
-		"$(serve "./memcached.tsan-$1/memcached")"
-	rm -f memcached.*.atm
+way() { # way NAME COMPILER WAY: one run; prints the seconds
+	local name=$1 dir=./$1.atommon-$2 t
+	local -a set
+	case $3 in
+	plain) dir=./$1.plain-$2 set=(A=) ;;
+	unwatched) set=(A=) ;;
+	dormant) set=(ATOMMON_ENABLED=0 LD_PRELOAD="$lib") ;;
+	sections) set=(ATOMMON_ATOMIC=sections ATOMMON_LOG=none LD_PRELOAD="$lib") ;;
+	fn) set=(ATOMMON_ATOMIC="fn:$(glob "$1")" ATOMMON_LOG=none LD_PRELOAD="$lib") ;;
+	record) set=(ATOMMON_MODE=record ATOMMON_TRACE="$1.atm" ATOMMON_TRACE_MAX=8G LD_PRELOAD="$lib") ;;
+	tsan) dir=./$1.tsan-$2 set=(TSAN_OPTIONS=report_bugs=0) ;;
+	esac
+	rm -f "$1.atm"
+	t=$(run "$1" "${set[@]}")
+	[ "$3" = plain ] && md5sum <out >want
+	[ "$(md5sum <out)" = "$(cat want)" ] && echo "$t" || echo "$t!"
+	rm -f "$1.atm"
 }
 
-input
-row program compiler plain unwatched dormant live record tsan
-for package in lbzip2 pbzip2 pigz xz memcached; do
-	[[ $package =~ ${PROGRAMS:-.} ]] || continue
-	case $package in xz) get xz xz-utils ;; *) get $package ;; esac
-	[ -d $package ] || {
-		echo "# $package: no source: $(grep -m1 '^E:' "$package.get.log" | head -c 200)"
+row() { # row NAME COMPILER
+	local w dir
+	rm -f ./*.times
+	for _ in $(seq "${RUNS:-3}"); do
+		for w in "${ways[@]}"; do way "$1" "$2" "$w" >>"$w.times"; done
+	done
+	printf '%-10s %-9s' "$1" "$2"
+	for w in "${ways[@]}"; do printf ' %9s' "$(sort -n "$w.times" | head -1)"; done
+	[ -e tsan.times ] && for w in sections fn; do
+		[ -e $w.times ] && printf ' %9s' "$(awk "BEGIN { printf \"%.2f\", \
+			$(sort -n $w.times | head -1 | tr -d '!') / ($(sort -n tsan.times | head -1 | tr -d '!') + 0.0001) }")"
+	done
+	echo
+}
+
+get() { # get NAME: the original source in ./NAME
+	local package tar
+	package=$(package "$1")
+	[ -d "$1" ] && return
+	apt-get source -q --download-only "$package" >"$1.get.log" 2>&1
+	tar=$(find . -maxdepth 1 -name "${package}_*.orig.tar.*" ! -name '*.asc' | head -1)
+	[ -n "$tar" ] && mkdir "$1" && tar xf "$tar" -C "$1" --strip-components=1
+}
+
+make_one() { # make_one NAME VARIANT CC CXX FLAGS: builds ./NAME.VARIANT, once
+	local dir=$1.$2
+	[ -e "$dir/built" ] && return
+	rm -rf "$dir"
+	cp -rp "$1" "$dir"
+	(
+		cd "$dir" || exit 1
+		cc_=$3 cxx_=$4 flags=$5
+		build_one "$1" >build.log 2>&1 && touch built
+	)
+	[ -e "$dir/built" ]
+}
+
+[ -s input ] || find /usr/share/doc /usr/include -type f 2>/dev/null | sort | xargs cat 2>/dev/null |
+	head -c "${INPUT_MB:-6}000000" >input
+printf '%-10s %-9s' program compiler
+printf ' %9s' "${ways[@]}"
+printf ' %9s %9s\n' sect/tsan fn/tsan
+for name in lbzip2 pbzip2 pigz xz zstd memcached redis leveldb libuv; do
+	[[ $name =~ ${PROGRAMS:-.} ]] || continue
+	get $name
+	[ -d $name ] || {
+		echo "# $name: no source: $(grep -m1 '^E:' "$name.get.log" | head -c 200)"
 		continue
 	}
 	for cc in "${compilers[@]}"; do
 		cxx=${cc/gcc/g++}
 		cxx=${cxx/clang/clang++}
-		# Old C++: "..."MACRO without a blank.
-		case $package$cc in pbzip2clang*) flags=-Wno-reserved-user-defined-literal ;; *) flags= ;; esac
-		ATOMMON_CC=$cc ATOMMON_CXX=$cxx
-		export ATOMMON_CC ATOMMON_CXX
-		make_one $package "plain-$cc" "$cc" "$cxx" "$flags" &&
-			make_one $package "atommon-$cc" "$build/bin/atommon-cc" "$build/bin/atommon-c++" "$flags" &&
-			make_one $package "tsan-$cc" "$cc" "$cxx" "$flags -fsanitize=thread" || {
-			echo "# $package does not build with $cc, see $src/$package.*-$cc/*.log"
-			continue
-		}
-		case $package in
-		memcached) memcached_row "$cc" ;;
-		*) compressor_row $package "$cc" ;;
-		esac
+		export ATOMMON_CC=$cc ATOMMON_CXX=$cxx
+		if make_one $name "plain-$cc" "$cc" "$cxx" "" &&
+			make_one $name "atommon-$cc" "$build/bin/atommon-cc" "$build/bin/atommon-c++" "" &&
+			make_one $name "tsan-$cc" "$cc" "$cxx" "-fsanitize=thread"; then
+			row $name "$cc"
+		else
+			echo "# $name does not build with $cc, see $src/$name.*-$cc/build.log"
+		fi
 	done
 done
