@@ -50,12 +50,18 @@ static bool is_outside(const struct am_lane *lane, uint64_t *head)
 	return true;
 }
 
+/* Who has the lane. One that is just being taken has either; its new thread has no number yet. */
+static uint32_t thread_of(const struct am_lane *lane)
+{
+	return __atomic_load_n(&lane->dir->thread, __ATOMIC_RELAXED);
+}
+
 /* Has this thread no number of before? */
 static bool is_cleared(const struct am_lane *lane, struct suspect *s)
 {
 	const uint32_t state = __atomic_load_n(&lane->dir->state, __ATOMIC_ACQUIRE);
 
-	if (state == AM_RING_FREE || lane->dir->thread != s->thread)
+	if (state == AM_RING_FREE || thread_of(lane) != s->thread)
 		return true; /* ended, and drained */
 	if (state != AM_RING_LIVE)
 		return false;
@@ -70,8 +76,11 @@ static void suspect(struct am_merge *merge)
 	if (own.n == 0)
 		return;
 	own.n_lanes = am_lane_count(); /* threads that come later took later numbers */
-	for (uint32_t i = 0; i < own.n_lanes; i++)
-		own.lane[i] = (struct suspect){.thread = am_lanes[i]->dir->thread};
+	for (uint32_t i = 0; i < own.n_lanes; i++) {
+		/* partner: enter() in lane.c. Whoever lives in a lane is known as such. */
+		(void)__atomic_load_n(&am_lanes[i]->dir->state, __ATOMIC_ACQUIRE);
+		own.lane[i] = (struct suspect){.thread = thread_of(am_lanes[i])};
+	}
 }
 
 bool am_holes_look(struct am_merge *merge, uint64_t now_ms)

@@ -146,7 +146,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 	if (is_new) {
 		const uint64_t at = dir->tail;
 		__atomic_store_n(&dir->state, AM_RING_SETUP, __ATOMIC_RELEASE);
-		dir->thread = id;
+		__atomic_store_n(&dir->thread, id, __ATOMIC_RELAXED); /* holes.c may look */
 		dir->first = at;
 		dir->base = base;
 		lane->next_base = base;
