@@ -16,7 +16,8 @@
  *   - the end of a transaction touches no entity: its row of moments is dropped, nothing else.
  *
  * Invariants (R1..R4, asserted in scg_reach.c):
- *   R1  bit a of anc[X] is set iff first(a, X) is defined; then the vertex a has an open region.
+ *   R1  for a other than X, bit a of anc[X] is set iff first(a, X) is defined; then the vertex a has
+ *       an open region.
  *   R2  a region that is open in thread T has first(T, T) = the moment of its begin.
  *   R3  closure: if a reaches the open region of X, first(a, Y) <= first(X, Y) wherever defined.
  *   R4  what no open region reaches is never reached again: such accesses may be dropped.
@@ -100,7 +101,7 @@ struct am_front {
 	uint64_t begin; /* moment at which the open region began; AM_NEVER outside regions */
 	uint32_t transaction; /* number of the open region; 0 outside */
 	uint32_t place;	      /* its place << AM_CONTEXT_PLACE; 0 outside */
-	uint32_t n_anc;	      /* bits set in anc */
+	uint32_t n_anc;	      /* bits set in anc, and one for its own open region */
 	bool is_low;
 };
 
@@ -181,7 +182,7 @@ struct am_checker {
 	/* vertices */
 	struct am_front *front;
 	struct am_vertex *vertex;
-	uint64_t *anc;	    /* anc + slot * stride: open regions that reach the thread's present */
+	uint64_t *anc; /* anc + slot * stride: open regions of others that reach the thread's present */
 	uint32_t cap, stride; /* slots, words per row */
 	uint32_t high, words; /* slots in use lie below high; words that hold them */
 	uint32_t n_open, n_ended, ended_limit;
@@ -236,11 +237,11 @@ static inline bool am_matters(const struct am_checker *c, uint32_t slot)
 	return c->front[slot].n_anc != 0;
 }
 
-/* first(a, x); only if a is in anc[x]. */
+/* first(a, x), for a in anc[x]. */
 static inline uint64_t am_first(const struct am_checker *c, uint32_t a, uint32_t x)
 {
 	const struct am_vertex *v = &c->vertex[a];
-	return a == x ? c->front[a].begin : v->reach[v->reach_at[x]].first;
+	return v->reach[v->reach_at[x]].first;
 }
 
 /* No (false), or perhaps: may an open region reach this access? For moment 0: no. */
@@ -260,15 +261,12 @@ static inline bool am_is_covered(const struct am_checker *c, uint64_t moment, ui
 {
 	const uint32_t u = AM_SLOT_OF(moment);
 	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
-	/* Before the open region of its thread: that one does not count. */
-	const uint64_t old = (uint64_t)(moment < c->front[u].begin) << (u & 63);
-	uint64_t rest = 0;
+	/* In the open region of its thread: that one reaches it, too. */
+	uint64_t rest = (moment >= c->front[u].begin) & ~(anc_t[u >> 6] >> (u & 63));
 
-	if (__builtin_expect(c->words == 1, 1))
-		return !(anc_u[0] & ~old & ~(anc_t[0] & ~(UINT64_C(1) << slot)));
 	for (uint32_t w = 0; w < c->words; w++)
-		rest |= anc_u[w] & ~anc_t[w] & ~(w == u >> 6 ? old : 0);
-	return !rest && !am_has(anc_u, slot);
+		rest |= anc_u[w] & ~anc_t[w];
+	return !rest;
 }
 
 /* Slot of the event's thread; made if unknown. UINT32_MAX at the memory ceiling. */

@@ -53,15 +53,6 @@ static bool reserve(struct am_checker *c, uint32_t slot)
 	return v->n_marks < v->cap_marks;
 }
 
-static bool is_reached_by_others(const struct am_checker *c, uint32_t slot)
-{
-	uint64_t others = 0;
-
-	for (uint32_t w = 0; w < c->words; w++)
-		others |= am_anc(c, slot)[w] & ~(w == slot >> 6 ? UINT64_C(1) << (slot & 63) : 0);
-	return others != 0;
-}
-
 void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	struct am_vertex *v = &c->vertex[slot];
@@ -69,8 +60,9 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 
 	if (ev->object != AM_THREAD_OBJECT(ev->thread) || v->blind || v->muted)
 		return; /* of one who comes behind it */
-	if (!is_reached_by_others(c, slot)) {
-		if (c->front[slot].begin == AM_NEVER)
+	const bool is_open = c->front[slot].begin != AM_NEVER;
+	if (c->front[slot].n_anc == is_open) { /* no other's region reaches it */
+		if (!is_open)
 			return;
 		/* The usual case: nobody knows what was before this region. */
 		if (v->n_marks && v->mark[v->n_marks - 1].moment < c->front[slot].begin)

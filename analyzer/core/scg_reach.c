@@ -9,34 +9,45 @@
 #include <assert.h>
 #include <string.h>
 
+/* A test uses only every so many slots, so that few threads need many words. */
+#ifndef AM_SCG_SLOT_STEP
+#define AM_SCG_SLOT_STEP 1
+#endif
+
 enum { FIRST_CAP = 64, FIRST_REACH = 4 };
 
 #define FOR_EACH_BIT(bit, word)                                                                    \
 	for (uint64_t rest_ = (word), bit; rest_ && ((bit = (uint64_t)__builtin_ctzll(rest_)), 1); \
 	     rest_ &= rest_ - 1)
 
-/* `a` reaches x from `first` on: R1, R5. */
+/* One more open region reaches this thread, from `first` on (R5). */
+static inline void front_add(struct am_front *f, uint64_t first)
+{
+	f->n_anc++;
+	f->horizon = first < f->horizon ? first : f->horizon;
+}
+
+static inline void front_remove(struct am_front *f)
+{
+	assert(f->n_anc > 0);
+	f->n_anc--;
+	f->is_low = f->n_anc != 0;
+	f->horizon = f->n_anc ? f->horizon : AM_NEVER;
+}
+
+/* `a` reaches x from `first` on: R1. */
 static inline void anc_add(struct am_checker *c, uint32_t x, uint32_t a, uint64_t first)
 {
-	struct am_front *f = &c->front[x];
-
-	assert(!am_has(am_anc(c, x), a));
+	assert(a != x && !am_has(am_anc(c, x), a));
 	am_anc(c, x)[a >> 6] |= UINT64_C(1) << (a & 63);
-	f->n_anc++;
-	if (first < f->horizon)
-		f->horizon = first;
+	front_add(&c->front[x], first);
 }
 
 static inline void anc_remove(struct am_checker *c, uint32_t x, uint32_t a)
 {
-	struct am_front *f = &c->front[x];
-
-	assert(am_has(am_anc(c, x), a) && f->n_anc > 0);
+	assert(am_has(am_anc(c, x), a));
 	am_anc(c, x)[a >> 6] &= ~(UINT64_C(1) << (a & 63));
-	f->n_anc--;
-	f->is_low = f->n_anc != 0;
-	if (!f->n_anc)
-		f->horizon = AM_NEVER;
+	front_remove(&c->front[x]);
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */
@@ -128,7 +139,7 @@ uint32_t am_vertex_get(struct am_checker *c, const struct am_event *event)
 	if (known)
 		return (uint32_t)*known - 1;
 	while (slot < c->high && c->vertex[slot].used)
-		slot++;
+		slot += AM_SCG_SLOT_STEP;
 	if (slot >= AM_VERTICES_MAX || (slot >= c->cap && !grow(c)) || !vertex_init(c, slot, event)) {
 		c->starved = true;
 		return UINT32_MAX;
@@ -231,7 +242,7 @@ void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *
 	if (!++c->next_transaction)
 		c->next_transaction = 1;
 	f->transaction = c->next_transaction;
-	anc_add(c, slot, slot, f->begin);
+	front_add(f, f->begin);
 	v->begin_index = event->index;
 	c->n_open++;
 	if (c->n_open > c->stats.nodes_peak)
@@ -254,15 +265,14 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 	/* The error that section 3 of the paper warns of; a test builds it and must notice. */
 	for (uint32_t w = 0; w < c->words; w++)
 		FOR_EACH_BIT (bit, am_anc(c, slot)[w])
-			if (w * 64 + bit != slot)
-				c->vertex[w * 64 + bit].reach[c->vertex[w * 64 + bit].reach_at[slot]].first =
-					(c->newest | 0xffff) + 1;
+			c->vertex[w * 64 + bit].reach[c->vertex[w * 64 + bit].reach_at[slot]].first =
+				(c->newest | 0xffff) + 1;
 #endif
 	const uint32_t n = v->n_reach;
 	v->n_reach = 0;
 	f->begin = AM_NEVER;
 	f->transaction = f->place = 0;
-	anc_remove(c, slot, slot);
+	front_remove(f);
 	c->n_open--;
 	c->stats.edges_live -= n - 1;
 	for (uint32_t i = 1; i < n; i++) {
@@ -284,7 +294,7 @@ void am_reach_forget(struct am_checker *c)
 		if (f->begin == AM_NEVER)
 			continue;
 		c->vertex[s].n_reach = 1;
-		anc_add(c, s, s, f->begin);
+		front_add(f, f->begin);
 	}
 	c->stats.edges_live = 0;
 	for (uint32_t s = c->high; s-- > 0;)
@@ -355,50 +365,74 @@ static inline bool join_alone(struct am_checker *c, uint32_t a, uint32_t t, uint
 	return true;
 }
 
+struct edge {
+	struct am_end from, to;
+	bool is_known;
+};
+
+/* Both ends, as they will be told; false at the memory ceiling. */
+static inline bool edge_ends(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
+			     uint8_t mask, struct edge *edge)
+{
+	if (edge->is_known)
+		return true;
+	if (!am_now_tag(c, now)) {
+		c->stats.forgotten++;
+		return false;
+	}
+	edge->from = am_end_of(c, stamp, key, mask);
+	edge->to = am_now_end(now);
+	return edge->is_known = true;
+}
+
+/* `a` reaches the access at hand, and did not before. */
+static inline void follow(struct am_checker *c, uint32_t a, const struct am_now *now, uint64_t first, bool is_alone,
+			  const struct edge *edge)
+{
+	if (is_alone && join_alone(c, a, now->slot, first, &edge->from, &edge->to)) {
+		anc_add(c, now->slot, a, first);
+		c->stats.edges_live++;
+	} else {
+		join(c, a, now, &edge->from, &edge->to);
+	}
+}
+
 /* Rule 3. An edge that would close a cycle is told and not added: see doc/notes/checker.md. */
 void am_edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
 		 uint8_t mask)
 {
 	const uint32_t u = AM_SLOT_OF(stamp->moment), t = now->slot;
-	const uint64_t *anc_u = am_anc(c, u);
+	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, t);
 	const bool is_open = now->begin != AM_NEVER;
-	struct am_end from, to;
-	bool has_ends = false;
+	/* In the open region of its thread: that one is the first to reach it. */
+	const bool is_recent = stamp->moment >= c->front[u].begin && !am_has(anc_t, u);
+	struct edge edge = {.is_known = false};
 
 	assert(u != t);
 	if (is_open && am_has(anc_u, t) && am_first(c, t, u) <= stamp->moment) {
-		from = am_end_of(c, stamp, key, mask);
-		am_cycle_close(c, now, &from);
+		edge.from = am_end_of(c, stamp, key, mask);
+		am_cycle_close(c, now, &edge.from);
 		return;
 	}
 	const bool is_alone = !is_open || c->vertex[t].n_reach == 1;
 	const uint64_t first = is_open ? now->begin : now->moment & ~UINT64_C(0xffff);
-	for (uint32_t w = 0; w < c->words; w++) {
-		const uint64_t candidates = anc_u[w] & ~am_anc(c, t)[w];
-		FOR_EACH_BIT (bit, candidates) {
+	if (is_recent) {
+		if (!edge_ends(c, now, stamp, key, mask, &edge))
+			return;
+		follow(c, u, now, first, is_alone, &edge);
+	}
+	for (uint32_t w = 0; w < c->words; w++)
+		FOR_EACH_BIT (bit, anc_u[w] & ~anc_t[w]) {
 			const uint32_t a = w * 64 + (uint32_t)bit;
 			if (a == t || am_first(c, a, u) > stamp->moment)
 				continue;
-			if (!has_ends && !am_now_tag(c, now)) {
-				c->stats.forgotten++;
+			if (!edge_ends(c, now, stamp, key, mask, &edge))
 				return;
-			}
-			if (!has_ends) {
-				from = am_end_of(c, stamp, key, mask);
-				to = am_now_end(now);
-				has_ends = true;
-			}
-			if (is_alone && join_alone(c, a, t, first, &from, &to)) {
-				anc_add(c, t, a, first);
-				c->stats.edges_live++;
-			} else {
-				join(c, a, now, &from, &to);
-			}
+			follow(c, a, now, first, is_alone, &edge);
 		}
-	}
 	if (c->stats.edges_live > c->stats.edges_peak)
 		c->stats.edges_peak = c->stats.edges_live;
-	if (!has_ends && c->front[u].is_low) /* perhaps nobody reaches it: then say so the next time */
+	if (!edge.is_known && c->front[u].is_low) /* perhaps nobody reaches it: then say so the next time */
 		am_horizon(c, u);
 }
 
@@ -406,23 +440,20 @@ bool am_stamp_dominated(const struct am_checker *c, const struct am_stamp *stamp
 {
 	const uint32_t u = AM_SLOT_OF(stamp->moment);
 	const uint64_t *anc_u = am_anc(c, u), *anc_t = am_anc(c, slot);
-	const bool is_open = c->front[slot].begin != AM_NEVER;
 
-	for (uint32_t w = 0; w < c->words; w++) {
-		uint64_t matters = anc_u[w] & ~anc_t[w];
-		if (is_open && w == slot >> 6)
-			matters |= anc_u[w] & UINT64_C(1) << (slot & 63);
-		FOR_EACH_BIT (bit, matters)
+	if (stamp->moment >= c->front[u].begin && !am_has(anc_t, u))
+		return false;
+	for (uint32_t w = 0; w < c->words; w++)
+		FOR_EACH_BIT (bit, anc_u[w] & ~anc_t[w])
 			if (am_first(c, w * 64 + (uint32_t)bit, u) <= stamp->moment)
 				return false;
-	}
 	return true;
 }
 
 void am_horizon(struct am_checker *c, uint32_t slot)
 {
 	struct am_front *f = &c->front[slot];
-	uint64_t low = AM_NEVER;
+	uint64_t low = f->begin;
 
 	for (uint32_t w = 0; w < c->words; w++)
 		FOR_EACH_BIT (bit, am_anc(c, slot)[w]) {
