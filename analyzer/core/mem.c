@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MIN_BYTES = 16, LARGE = 64 * 1024, CHUNK = 256 * 1024, CLASSES = 26, PAGE = 4096, LINE = 64 };
+enum { MIN_BYTES = 16, LARGE = 64 * 1024, CHUNK = 256 * 1024, CLASSES = 26, PAGE = 4096, LINE = 64, HUGE_FROM = 4 << 20 };
 
 struct block {
 	struct block *next;
@@ -52,6 +52,9 @@ static void *map(struct am_mem *mem, size_t bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
+	/* Large tables are read at random: with small pages most of that time goes into page tables. */
+	if (bytes >= HUGE_FROM)
+		madvise(p, bytes, MADV_HUGEPAGE);
 	mem->mapped += bytes;
 	if (mem->mapped > mem->peak)
 		mem->peak = mem->mapped;
