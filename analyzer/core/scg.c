@@ -26,7 +26,11 @@ static void set_level(struct am_checker *c, bool data, bool locks)
 		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
 		   BIT(AM_INIT) | BIT(AM_DESTROY) | BIT(AM_MARK) | BIT(AM_LATE) | (locks ? LOCK_KINDS : 0);
 	for (unsigned k = 0; k < 64; k++)
-		c->how[k] = (uint8_t)((c->kinds >> k & 1) | (data && k >= AM_READ && k <= AM_UPDATE ? 2 : 0));
+		c->way[k] = c->kinds >> k & 1 ? AM_WAY_OTHER : AM_WAY_NONE;
+	for (unsigned k = AM_READ; data && k <= AM_UPDATE; k++)
+		c->way[k] = AM_WAY_ACCESS;
+	c->way[AM_BEGIN] = AM_WAY_BEGIN;
+	c->way[AM_END] = AM_WAY_END;
 }
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
@@ -72,28 +76,6 @@ static void forget(struct am_checker *c)
 {
 	am_table_clear(c);
 	am_reach_forget(c);
-}
-
-static void region_begin(struct am_checker *c, uint32_t slot, const struct am_event *ev)
-{
-	struct am_vertex *v = &c->vertex[slot];
-
-	if (v->depth++) {
-		if (v->depth - 2 < 8)
-			v->inner[v->depth - 2] = (uint32_t)ev->object;
-		return;
-	}
-	c->stats.regions++;
-	if (!v->blind)
-		am_region_open(c, slot, ev);
-}
-
-static void region_end(struct am_checker *c, uint32_t slot)
-{
-	struct am_vertex *v = &c->vertex[slot];
-
-	if (v->depth && !--v->depth)
-		am_region_close(c, slot);
 }
 
 /* The program shows its accesses after all: what was seen of locks is forgotten. */
@@ -192,10 +174,10 @@ static inline void by_kind(struct am_checker *c, uint32_t slot, const struct am_
 {
 	switch (ev->kind) {
 	case AM_BEGIN:
-		region_begin(c, slot, ev);
+		am_region_begin(c, slot, ev);
 		break;
 	case AM_END:
-		region_end(c, slot);
+		am_region_end(c, slot);
 		break;
 	case AM_READ:
 	case AM_WRITE:
@@ -245,4 +227,10 @@ void am_event_slowly(struct am_checker *c, const struct am_event *ev)
 		find_thread(c, ev);
 	else
 		by_kind(c, c->recent[at].slot, ev);
+}
+
+void am_checker_event(struct am_checker *c, const struct am_event *event)
+{
+	c->stats.events++;
+	am_event_slowly(c, event);
 }

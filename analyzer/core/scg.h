@@ -1,9 +1,9 @@
 /*
  * Inside the summarised conflict graph: its data structures, shared by scg.c (events), scg_reach.c
  * (vertices and edges), scg_table.c (entities), scg_readers.c (their further readers), scg_access.c
- * (accesses), scg_late.c (those told late), scg_ended.c (threads that ended) and scg_cycle.c (telling
- * a cycle). Everybody else
- * uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
+ * (accesses; the usual one in scg_touch.h), scg_many.c (many events at a time), scg_block.c (memory that
+ * comes and goes), scg_late.c (accesses told late), scg_ended.c (threads that ended) and scg_cycle.c
+ * (telling a cycle). Everybody else uses include/atommon/checker.h. Runs in the drain thread of somebody else's process and in tools:
  * memory only from am_mem, no I/O, no globals, no threads. doc/notes/checker.md has the argument.
  *
  * Farzan & Madhusudan (CAV'08, section 3.1) keep for each active transaction a the edges to other
@@ -105,7 +105,8 @@ struct am_front {
 	bool is_low;
 };
 
-/* A live thread, or one that ended and is still reached by an open region. */
+/* A live thread, or one that ended and is still reached by an open region. What begins, edges and ends
+ * need is in the first cache line. */
 struct am_vertex {
 	uint32_t depth;	 /* of nested regions */
 	uint32_t n_reach; /* 0: no open region; else 1 (itself, not stored) and what it reaches */
@@ -113,16 +114,19 @@ struct am_vertex {
 	uint32_t region_place;
 	bool muted; /* events were lost: its data accesses are not trusted */
 	bool blind; /* something was missed at the memory ceiling: nothing is known of its regions */
-	bool used, ended, ghost;
+	bool used : 1, ended : 1, ghost : 1;
+	uint32_t id;
 	uint64_t begin_index;
+	uint32_t cap_reach, cap_reach_at;
 	struct am_reach *reach; /* from 1 on */
 	uint16_t *reach_at;	/* reach_at[x]: which reach is that of x; valid if anc[x] says so */
-	uint32_t cap_reach, cap_reach_at;
-	uint32_t id;
+	/* ---- the rest ---- */
 	uint32_t inner[8];
 	struct am_mark *mark; /* by moment */
 	uint32_t n_marks, cap_marks;
+	uint64_t unused[2];
 };
+_Static_assert(offsetof(struct am_vertex, inner) == 64 && sizeof(struct am_vertex) == 128, "two cache lines");
 
 /* The bytes `mask` of one 8-byte word, with a common history. One cache line. */
 struct am_entity {
@@ -158,6 +162,9 @@ struct am_readers {
 
 enum { AM_RECENT = 256 };
 
+/* What scg_many.c does with a kind of events. */
+enum am_way { AM_WAY_NONE, AM_WAY_OTHER, AM_WAY_ACCESS, AM_WAY_BEGIN, AM_WAY_END };
+
 /* The event at hand. */
 struct am_now {
 	const struct am_event *event;
@@ -175,9 +182,10 @@ struct am_checker {
 	struct am_checker_stats stats;
 	bool data, locks;
 	uint64_t kinds; /* of events that matter at this level: a bit each */
-	uint8_t how[64];     /* by kind: 1 it matters, 2 it is an access by the fast path */
+	uint8_t way[64];     /* by kind: enum am_way */
 	uint64_t newest;     /* moment of the newest access */
 	bool starved;	     /* there was no memory for some thread */
+	uint32_t met, crowded; /* scg_many.c: accesses beside others', chunks in which these are looked for at once */
 
 	/* vertices */
 	struct am_front *front;
@@ -198,8 +206,9 @@ struct am_checker {
 	uint32_t n_entities, n_free, free_line;
 	bool has_halves;     /* some cell begins in the upper half of its word */
 	uint32_t chained, chained_limit; /* accesses to cells that are not at home; when they are too many */
-	uint32_t version;    /* of the table, its hash, and has_halves */
+	uint32_t version;    /* of the table, its hash, has_halves, and stride: what scg_many.c relies on */
 	uint64_t multiplier; /* of the hash */
+	uint64_t random;     /* the next one to try */
 	struct am_shelf *shelf;
 	uint32_t cap_shelves, free_shelf;
 	struct am_readers *readers;
@@ -275,7 +284,10 @@ void am_vertex_end(struct am_checker *c, uint32_t thread);
 /* From now on its regions are not known, or its data accesses not trusted: off the fast path. */
 void am_vertex_blind(struct am_checker *c, uint32_t slot);
 void am_vertex_mute(struct am_checker *c, uint32_t slot);
-void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event);
+/* Of nested regions only the outermost counts. */
+void am_region_begin(struct am_checker *c, uint32_t slot, const struct am_event *event);
+void am_region_end(struct am_checker *c, uint32_t slot);
+/* Whatever is open ends here. */
 void am_region_close(struct am_checker *c, uint32_t slot);
 /* Every open region loses what it reaches, save itself. */
 void am_reach_forget(struct am_checker *c);
@@ -340,23 +352,22 @@ static inline uint32_t am_table_lines(const struct am_checker *c)
  * Home of a cell. Four neighbouring words lie side by side: arrays are walked in order. A cell that
  * begins in the upper half of its word has another home, so that two integers do not meet.
  */
-static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key, uint8_t mask)
+static inline uint32_t am_table_home_by(uint64_t key, uint8_t mask, uint64_t multiplier, uint32_t shift)
 {
 	const uint64_t word = key - 1;
-	return (uint32_t)(((word >> 2) * c->multiplier) >> c->shift) ^ (uint32_t)(word << 1 & 6) ^
+	return (uint32_t)(((word >> 2) * multiplier) >> shift) ^ (uint32_t)(word << 1 & 6) ^
 	       ((mask & 0x0f) ? 0 : AM_OTHER_HALF);
+}
+
+static inline uint32_t am_table_home(const struct am_checker *c, uint64_t key, uint8_t mask)
+{
+	return am_table_home_by(key, mask, c->multiplier, c->shift);
 }
 
 /* The same for the first byte of an access. */
 static inline uint64_t am_table_home_of(uint64_t object, uint64_t multiplier, uint32_t shift)
 {
 	return (((object >> 5) * multiplier) >> shift) ^ (object >> 2 & 7);
-}
-
-/* It stays in the cache, so it may be sparse. */
-static inline bool am_table_is_small(const struct am_checker *c)
-{
-	return c->log < 12;
 }
 
 /* There will be a cell of these bytes. */
@@ -398,7 +409,21 @@ void am_event_slowly(struct am_checker *c, const struct am_event *event);
 /* ---- scg_access.c ---- */
 
 void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *event);
+/* The same for one that is not the usual case; `home` is that of its first byte. */
+void am_access_slowly(struct am_checker *c, uint32_t slot, const struct am_event *event, struct am_entity *home);
 void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *event);
+/* Edges from the accesses that this cell remembers of the bytes `mask` to the one at hand. */
+void am_access_edges(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask);
+
+static inline void am_access_count(struct am_checker *c, uint32_t slot, uint64_t index)
+{
+	c->stats.accesses++;
+	c->stats.unary += c->front[slot].begin == AM_NEVER;
+	c->newest = AM_MOMENT(index, slot);
+}
+
+/* ---- scg_block.c ---- */
+
 /* A free comes after all accesses to its block. The bytes become another entity. */
 void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_access_erase(struct am_checker *c, uint64_t space, uint64_t from, uint64_t bytes);
@@ -418,6 +443,14 @@ void am_context_free(struct am_checker *c);
 /* The region at hand reaches `from`, and the access at hand conflicts with it: keep the shortest
  * such cycle of this event. */
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from);
+void am_cycle_tell(struct am_checker *c);
+
+/* The event is done: one report, if it closed a cycle. */
+static inline void am_cycle_report(struct am_checker *c)
+{
+	if (__builtin_expect(c->found, 0))
+		am_cycle_tell(c);
+}
 
 /* kind, mode, order and flags of an event at once. */
 static inline uint32_t am_what(const struct am_event *e)

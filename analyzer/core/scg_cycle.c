@@ -170,6 +170,14 @@ static void fill_edge(struct am_checker *c, void *ctx, const struct am_end *from
 	c->other.edge[at] = (struct am_edge){access_of(c, from), access_of(c, to), (uint8_t)why};
 }
 
+void am_cycle_tell(struct am_checker *c)
+{
+	c->found = false;
+	c->stats.cycles++;
+	if (c->config.on_cycle)
+		c->config.on_cycle(c->config.ctx, &c->best);
+}
+
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from)
 {
 	const struct am_vertex *v = &c->vertex[now->slot];

@@ -81,6 +81,7 @@ static bool grow(struct am_checker *c)
 	c->vertex = vertex;
 	c->cap = cap;
 	c->stride = stride;
+	c->version++;
 	return true;
 }
 
@@ -219,7 +220,7 @@ struct am_reach *am_reach_new(struct am_checker *c, uint32_t a, uint32_t x, uint
 }
 
 /* Rule 1. */
-void am_region_open(struct am_checker *c, uint32_t slot, const struct am_event *event)
+static void region_open(struct am_checker *c, uint32_t slot, const struct am_event *event)
 {
 	struct am_vertex *v = &c->vertex[slot];
 	struct am_front *f = &c->front[slot];
@@ -281,6 +282,28 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 		if (c->vertex[x].ended && !am_matters(c, x))
 			am_slot_release(c, x);
 	}
+}
+
+void am_region_begin(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+{
+	struct am_vertex *v = &c->vertex[slot];
+
+	if (v->depth++) {
+		if (v->depth - 2 < 8)
+			v->inner[v->depth - 2] = (uint32_t)ev->object;
+		return;
+	}
+	c->stats.regions++;
+	if (!v->blind)
+		region_open(c, slot, ev);
+}
+
+void am_region_end(struct am_checker *c, uint32_t slot)
+{
+	struct am_vertex *v = &c->vertex[slot];
+
+	if (v->depth && !--v->depth)
+		am_region_close(c, slot);
 }
 
 void am_reach_forget(struct am_checker *c)

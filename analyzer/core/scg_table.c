@@ -25,7 +25,10 @@
 enum { FIRST_OVER = (1 << AM_SCG_FIRST_LOG) / 8 < 2 * AM_CELLS_MAX ? 2 * AM_CELLS_MAX
 								   : (1 << AM_SCG_FIRST_LOG) / 8 };
 
-enum { MIDDLE_LOG = 16 };
+enum { SMALL_LOG = 12, MIDDLE_LOG = 16, MULTIPLIERS = 4 };
+
+/* Spreads what lies side by side most evenly (Knuth, vol. 3, section 6.4); others are for what does not. */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 _Static_assert(sizeof(struct am_entity) == 64, "one cache line");
 
@@ -86,7 +89,7 @@ static bool lines_new(struct am_checker *c, uint32_t log, uint32_t over)
 
 bool am_table_init(struct am_checker *c)
 {
-	c->multiplier = UINT64_C(0x9e3779b97f4a7c15);
+	c->multiplier = c->random = GOLDEN;
 	c->chained_limit = 1 << AM_SCG_FIRST_LOG;
 	return lines_new(c, AM_SCG_FIRST_LOG, FIRST_OVER);
 }
@@ -235,38 +238,56 @@ static void purge(struct am_checker *c)
 			i++;
 }
 
-/* How many cells will not be at home, by the present hash; UINT32_MAX: no memory to find out. */
-static uint32_t count_chained(struct am_checker *c, const struct am_entity *at, uint32_t lines, uint32_t log)
+/* How many cells will not be at home, by this hash. */
+static uint32_t count_chained(const struct am_checker *c, uint64_t multiplier, uint32_t log, uint64_t *taken)
 {
-	const size_t bytes = ((size_t)1 << log) / 8 + 8;
-	uint64_t *taken = am_mem_alloc(c->mem, bytes);
+	const uint32_t lines = am_table_lines(c);
 	uint32_t chained = 0;
 
-	for (uint32_t i = 0; taken && i < lines; i++) {
-		if (!at[i].key)
+	for (uint32_t i = 0; i < lines; i++) {
+		const struct am_entity *e = &c->table[i];
+		if (!e->key)
 			continue;
-		const uint32_t home = am_table_home(c, at[i].key, am_mask_of(&at[i]));
+		const uint32_t home = am_table_home_by(e->key, am_mask_of(e), multiplier, 64 - log);
 		chained += taken[home >> 6] >> (home & 63) & 1;
 		taken[home >> 6] |= UINT64_C(1) << (home & 63);
 	}
-	const bool is_known = taken;
+	return chained;
+}
+
+/* The best of some hashes for what is in the table now; UINT32_MAX: no memory to find out. */
+static uint32_t choose_multiplier(struct am_checker *c, uint32_t log, uint64_t *multiplier)
+{
+	const size_t bytes = ((size_t)1 << log) / 8 + 8;
+	uint64_t *taken = am_mem_alloc(c->mem, bytes), candidate = GOLDEN;
+	uint32_t best = UINT32_MAX;
+
+	for (int i = 0; taken && i < MULTIPLIERS && best > c->n_entities / 32; i++) {
+		memset(taken, 0, bytes);
+		const uint32_t chained = count_chained(c, candidate, log, taken);
+		if (chained < best) {
+			best = chained;
+			*multiplier = candidate;
+		}
+		c->random = c->random * UINT64_C(6364136223846793005) + 2; /* odd as before */
+		candidate = c->random;
+	}
 	am_mem_free(c->mem, taken, bytes);
-	return is_known ? chained : UINT32_MAX;
+	return best;
 }
 
 /* Into a table of 2^log homes, with at least `over` lines behind. */
 static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 {
 	struct am_entity *old = c->table;
-	const uint32_t lines = am_table_lines(c), old_shift = c->shift;
-
-	c->shift = 64 - log;
-	const uint32_t chained = count_chained(c, old, lines, log);
+	const uint32_t lines = am_table_lines(c);
+	uint64_t multiplier = c->multiplier;
+	const uint32_t chained = choose_multiplier(c, log, &multiplier);
 	const uint32_t least = chained / 2 * 3 + 3 * AM_CELLS_MAX;
-	if (chained == UINT32_MAX || !lines_new(c, log, least > over ? least : over)) {
-		c->shift = old_shift;
+
+	if (chained == UINT32_MAX || !lines_new(c, log, least > over ? least : over))
 		return false;
-	}
+	c->multiplier = multiplier;
 	for (uint32_t i = 0; i < lines; i++) {
 		if (!old[i].key)
 			continue;
@@ -295,15 +316,12 @@ static bool widen(struct am_checker *c)
 
 void am_table_shuffle(struct am_checker *c)
 {
-	const uint64_t multiplier = c->multiplier;
-
 	c->chained = 0;
 	c->chained_limit = c->chained_limit < UINT32_MAX / 2 ? c->chained_limit * 2 : UINT32_MAX;
 	purge(c);
-	const bool is_full = c->n_entities > 1u << (c->log - 4);
-	c->multiplier = c->multiplier * UINT64_C(6364136223846793005) + 2; /* odd as before */
-	if (!(is_full && rebuild_wider(c)) && !rebuild(c, c->log, c->over))
-		c->multiplier = multiplier; /* as it was */
+	const bool is_full = c->n_entities > 1u << (c->log < SMALL_LOG ? c->log - 4 : c->log - 2);
+	if (!(is_full && rebuild_wider(c)))
+		rebuild(c, c->log, c->over);
 }
 
 /* At the ceiling: forget the older half. What is not known makes no edge, hence no false cycle. */

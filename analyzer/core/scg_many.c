@@ -1,0 +1,154 @@
+/*
+ * Many events at a time: the checker's hot path. It looks a chunk ahead, so that kinds that do not
+ * matter are left out without a branch, and the lines of the others are fetched before their turn.
+ * Runs wherever the checker runs; no I/O, no globals.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "scg_touch.h"
+
+/* CROWD: of a chunk, so many accesses beside others'. CROWDED_CHUNKS: then it is tried again without. */
+enum { CHUNK = 32, CROWD = 2, CROWDED_CHUNKS = 64, WORDS_MAX = 4 };
+
+/* What of a chunk matters, and for accesses the home of their cell: its line is on its way. */
+struct ahead {
+	struct {
+		const struct am_event *event;
+		struct am_entity *home;
+		uint64_t way; /* enum am_way */
+	} at[CHUNK + 1];
+	unsigned n;
+	bool is_late; /* too late for the fast path: an index might not fit into a moment */
+};
+
+static inline void look_ahead(const struct am_checker *c, const struct am_event *event, unsigned n, struct ahead *ahead)
+{
+	const uint64_t multiplier = c->multiplier;
+	struct am_entity *const table = c->table;
+	const uint32_t shift = c->shift;
+	uint64_t indices = 0;
+	size_t m = 0;
+
+	for (const struct am_event *ev = event; ev < event + n; ev++) {
+		struct am_entity *home = &table[am_table_home_of(ev->object, multiplier, shift)];
+		const uint64_t way = c->way[ev->kind & 63];
+		__builtin_prefetch(home, 1);
+		ahead->at[m].event = ev;
+		ahead->at[m].home = home;
+		ahead->at[m].way = way;
+		indices |= ev->index;
+		m += way != AM_WAY_NONE;
+	}
+	ahead->n = (unsigned)m;
+	ahead->is_late = indices > AM_INDEX_MAX / 2;
+}
+
+/* An access inside one word, by a region. The usual case; false: nothing was done. */
+static __attribute__((always_inline)) inline bool access_fast(struct am_checker *c, const struct am_event *ev,
+							       uint32_t slot, uint64_t moment, struct am_entity *home,
+							       struct am_touch_case is)
+{
+	/* By size and address in the word; 0 if the access is not inside one. */
+	static const uint8_t masks[10][8] = {
+		[1] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80},
+		[2] = {0x03, 0x06, 0x0c, 0x18, 0x30, 0x60, 0xc0},
+		[3] = {0x07, 0x0e, 0x1c, 0x38, 0x70, 0xe0},
+		[4] = {0x0f, 0x1e, 0x3c, 0x78, 0xf0},
+		[5] = {0x1f, 0x3e, 0x7c, 0xf8},
+		[6] = {0x3f, 0x7e, 0xfc},
+		[7] = {0x7f, 0xfe},
+		[8] = {0xff},
+	};
+	const uint8_t mask = masks[ev->size < 9 ? ev->size : 9][ev->object & 7];
+
+	if (unlikely(!(mask & (is.has_halves ? 0xff : 0x0f))))
+		return false;
+	return am_touch(c, ev, slot, ev->kind != AM_READ, moment, (ev->object >> 3) + 1, mask, home, is);
+}
+
+/* From this one on, one by one. */
+static void rest_slowly(struct am_checker *c, const struct ahead *ahead, unsigned k)
+{
+	for (; k < ahead->n; k++)
+		am_event_slowly(c, ahead->at[k].event);
+}
+
+static __attribute__((always_inline)) inline void check_chunk(struct am_checker *c, const struct ahead *ahead,
+							       struct am_touch_case is)
+{
+	const uint32_t version = c->version;
+	uint64_t done = 0;
+
+	for (unsigned k = 0; k < ahead->n; k++) {
+		const struct am_event *ev = ahead->at[k].event;
+		const uint32_t at = ev->thread % AM_RECENT, slot = c->recent[at].slot;
+		if (unlikely(c->recent[at].id != ev->thread)) {
+			am_event_slowly(c, ev);
+		} else if ((ahead->at[k].way == AM_WAY_ACCESS) & (c->front[slot].transaction != 0)) {
+			const uint64_t moment = AM_MOMENT(ev->index, slot);
+			c->newest = moment;
+			done++;
+			if (!unlikely(!access_fast(c, ev, slot, moment, ahead->at[k].home, is)))
+				continue;
+			am_access_slowly(c, slot, ev, ahead->at[k].home);
+		} else if (ahead->at[k].way == AM_WAY_BEGIN) {
+			am_region_begin(c, slot, ev);
+			continue;
+		} else if (ahead->at[k].way == AM_WAY_END) {
+			am_region_end(c, slot);
+			continue;
+		} else {
+			am_event_slowly(c, ev);
+		}
+		if (unlikely(c->version != version)) { /* homes are elsewhere now, or sets have another width */
+			rest_slowly(c, ahead, k + 1);
+			break;
+		}
+	}
+	c->stats.accesses += done;
+}
+
+/* The code for this table and these many threads. */
+static __attribute__((always_inline)) inline void check_by_words(struct am_checker *c, const struct ahead *ahead,
+								  uint32_t words)
+{
+	if (c->has_halves)
+		check_chunk(c, ahead, (struct am_touch_case){true, true, words});
+	else
+		check_chunk(c, ahead, (struct am_touch_case){false, true, words});
+}
+
+/* Where accesses are beside others' all the time, the question who covers them is better asked at once. */
+static void check_by_case(struct am_checker *c, const struct ahead *ahead)
+{
+	const uint32_t met = c->met;
+
+	if (!c->crowded || c->stride > WORDS_MAX) {
+		check_by_words(c, ahead, 0);
+		c->crowded = c->met - met > CROWD ? CROWDED_CHUNKS : 0;
+		return;
+	}
+	c->crowded--;
+	if (c->stride == 1)
+		check_by_words(c, ahead, 1);
+	else if (c->stride == 2)
+		check_by_words(c, ahead, 2);
+	else
+		check_by_words(c, ahead, 4);
+}
+
+void am_checker_events(struct am_checker *c, const struct am_event *event, size_t n)
+{
+	struct ahead ahead;
+
+	c->stats.events += n;
+	while (n) {
+		const unsigned m = n < CHUNK ? (unsigned)n : CHUNK;
+		look_ahead(c, event, m, &ahead);
+		if (ahead.is_late)
+			rest_slowly(c, &ahead, 0);
+		else
+			check_by_case(c, &ahead);
+		event += m;
+		n -= m;
+	}
+}
