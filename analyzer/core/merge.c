@@ -26,6 +26,7 @@ enum {
 	QUEUE_UNITS = 256,	   /* first queue of a thread */
 	NESTED_BUDGET = 64 * 1024, /* records looked at for one that a handler interrupted */
 	QUEUE_KEEP = 64 * 1024,	   /* an empty queue larger than this is given back */
+	AHEAD = 16,		   /* units: the slot of a record is fetched before its turn */
 };
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -119,11 +120,8 @@ static bool queue_room(struct am_merge *m, struct merge_thread *t, size_t n)
 		if (used)
 			memcpy(t->units, t->units + t->head, used * sizeof *t->units);
 	} else {
-		size_t cap = t->cap ? t->cap : QUEUE_UNITS;
-		while (cap < used + n)
-			cap *= 2;
-		if (cap < 2 * used)
-			cap *= 2;
+		/* Half as much again, so that a fixed share of memory holds as much as it can. */
+		const size_t cap = (used + n + used / 2 + QUEUE_UNITS - 1) / QUEUE_UNITS * QUEUE_UNITS;
 		struct am_unit *units = am_mem_alloc(m->mem, cap * sizeof *units);
 		if (!units)
 			return false;
@@ -145,6 +143,8 @@ bool am_merge_feed(struct am_merge *m, uint32_t thread, const struct am_unit *un
 
 	if (n == 0)
 		return true;
+	if (m->is_searching)
+		return false;
 	if (!t && !(t = add_thread(m, thread)))
 		return false;
 	if (!queue_room(m, t, n))
@@ -226,15 +226,15 @@ static bool take_record(struct am_merge *m, struct am_unit *u)
 
 static inline void pass(struct am_merge *m, struct merge_thread *t, const struct am_unit *u)
 {
-	struct am_event e;
+	struct am_event *const e = m->place;
 
-	am_record_decode(u, &e);
-	e.index = m->index++;
-	e.thread = t->id;
-	am_expr_follow(&t->expr, &e);
-	t->has_ended |= e.kind == AM_THREAD_END;
+	am_record_decode(u, e);
+	e->index = m->index++;
+	e->thread = t->id;
+	am_expr_follow(&t->expr, e);
+	t->has_ended |= e->kind == AM_THREAD_END;
 	m->pending--;
-	m->out(m->ctx, &e);
+	m->out(m->ctx, e);
 }
 
 bool merge_pass_early(struct am_merge *m, struct merge_thread *t, struct am_unit *u)
@@ -259,27 +259,26 @@ static void block(struct am_merge *m, struct merge_thread *t, const struct am_un
 
 static void run_thread(struct am_merge *m, struct merge_thread *t)
 {
-	struct am_unit *const units = t->units;
-	const size_t tail = t->tail;
-	size_t at = t->head;
-
-	assert(!t->is_parked);
-	while (at < tail) {
-		struct am_unit *u = units + at;
+	/* It counts as runnable until it stops: `out` may feed it, which may also move its queue. */
+	assert(!t->is_parked && t->is_runnable);
+	while (t->head < t->tail) {
+		struct am_unit *u = t->units + t->head;
 		const size_t n = am_record_units(u);
-		if (at + n > tail)
+		if (t->head + n > t->tail)
 			break;
+		if (t->head + AHEAD < t->tail) /* perhaps of a record, perhaps in the middle of one: no matter */
+			__builtin_prefetch(&m->slot[am_record_slot(u + AHEAD)], 1);
 		if (u->w0 & AM_R_SEQ && !take_record(m, u)) {
-			t->head = at;
+			t->is_runnable = false;
 			block(m, t, u);
 			return;
 		}
+		t->head += n;
 		if (am_unit_kind(u) != AM_NONE)
 			pass(m, t, u);
-		at += n;
 	}
-	t->head = at;
-	if (at < tail)
+	t->is_runnable = false;
+	if (t->head < t->tail)
 		return;
 	t->head = t->tail = 0;
 	if (t->has_ended && !t->in_nested) {
@@ -291,6 +290,14 @@ static void run_thread(struct am_merge *m, struct merge_thread *t)
 	}
 }
 
+static bool break_circles(struct am_merge *m, size_t *budget)
+{
+	m->is_searching = true; /* with pointers into queues */
+	const bool has_found = merge_break_circles(m, budget);
+	m->is_searching = false;
+	return has_found;
+}
+
 uint64_t am_merge_run(struct am_merge *m)
 {
 	const uint64_t before = m->index;
@@ -300,10 +307,9 @@ uint64_t am_merge_run(struct am_merge *m)
 		while (m->runnable) {
 			struct merge_thread *t = m->runnable;
 			m->runnable = t->next;
-			t->is_runnable = false;
 			run_thread(m, t);
 		}
-	while (m->nested && merge_break_circles(m, &budget));
+	while (m->nested && break_circles(m, &budget));
 	return m->index - before;
 }
 
@@ -321,7 +327,13 @@ struct am_merge *am_merge_new(struct am_mem *mem, am_event_fn *out, void *ctx)
 	m->mem = mem;
 	m->out = out;
 	m->ctx = ctx;
+	m->place = &m->own;
 	return m;
+}
+
+void am_merge_place(struct am_merge *m, struct am_event *place)
+{
+	m->place = place ? place : &m->own;
 }
 
 void am_merge_free(struct am_merge *m)

@@ -54,9 +54,11 @@ struct am_merge {
 	struct am_mem *mem;
 	am_event_fn *out;
 	void *ctx;
+	struct am_event *place, own; /* where the next event is made */
 	uint64_t index;	  /* of the next event */
 	uint64_t pending; /* records queued */
 	uint32_t looks;	  /* calls of am_merge_holes */
+	bool is_searching; /* for circles: queues must stay where they are */
 	struct merge_thread *runnable;
 	struct merge_thread *nested;  /* parked at a nested record, or were */
 	struct merge_thread **thread; /* hash table by id */

@@ -85,7 +85,8 @@ static void close_section(struct lane *l, uint64_t lock, const struct am_event *
 		s->release_site = e->site;
 		s->release_kind = e->kind;
 		l->n_held--;
-		memmove(l->held + i, l->held + i + 1, (l->n_held - i) * sizeof *l->held);
+		if (i < l->n_held) /* seldom: the last one taken is mostly the first one given back */
+			memmove(l->held + i, l->held + i + 1, (l->n_held - i) * sizeof *l->held);
 		return;
 	}
 }

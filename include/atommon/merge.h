@@ -21,8 +21,12 @@ typedef void am_event_fn(void *ctx, const struct am_event *event);
 struct am_merge *am_merge_new(struct am_mem *mem, am_event_fn *out, void *ctx);
 void am_merge_free(struct am_merge *merge);
 
+/* The next event is made here, for somebody who keeps many of them; NULL: in the merge's own place. May be
+ * called by `out`. */
+void am_merge_place(struct am_merge *merge, struct am_event *place);
+
 /* Units of one thread; false at the memory ceiling (nothing was taken). Units must form whole
- * records. */
+ * records. May be called by `out`, which may be refused then. */
 bool am_merge_feed(struct am_merge *merge, uint32_t thread, const struct am_unit *units, size_t n);
 
 /* Pass on what may go; returns how many events went. */

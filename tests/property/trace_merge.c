@@ -259,6 +259,35 @@ static void check_event(void *ctx, const struct am_event *e)
 	}
 }
 
+/* Some more of what this thread wrote. */
+static bool feed_some(struct am_merge *m, struct stream *s)
+{
+	struct am_unit piece[4 * 64];
+	unsigned fed = s->fed;
+	size_t n = 0;
+
+	for (unsigned k = 1 + rnd(rnd(4) ? 8 : 60); k-- > 0 && fed < s->n; fed++)
+		for (unsigned i = 0; i < s->rec[fed].n_units; i++)
+			piece[n++] = s->rec[fed].u[i];
+	if (!am_merge_feed(m, (uint32_t)(s - stream), piece, n))
+		return false;
+	s->fed = fed;
+	return true;
+}
+
+/* A consumer that feeds while it is given an event, as the drain thread does when it has to wait. */
+static void check_and_feed(void *ctx, const struct am_event *e)
+{
+	const struct am_event before = *e;
+	struct stream *s = &stream[rnd(n_threads)];
+
+	if (rnd(6) == 0 && s->fed < s->n)
+		feed_some(*(struct am_merge **)ctx, s);
+	if (!am_event_same(&before, e) || before.index != e->index)
+		wrong = "an event changed by a feed";
+	check_event(NULL, e);
+}
+
 static bool one_case(uint64_t seed, bool kill)
 {
 	struct am_mem mem;
@@ -298,7 +327,8 @@ static bool one_case(uint64_t seed, bool kill)
 	}
 
 	am_mem_init(&mem, 0);
-	struct am_merge *m = am_merge_new(&mem, check_event, NULL);
+	struct am_merge *m = NULL;
+	m = rnd(2) ? am_merge_new(&mem, check_and_feed, &m) : am_merge_new(&mem, check_event, NULL);
 	for (unsigned i = 0; i < AM_COUNTERS; i++)
 		m->slot[i].next = base_number;
 	unsigned open = n_threads;
@@ -310,12 +340,7 @@ static bool one_case(uint64_t seed, bool kill)
 				open += stream[t].fed < stream[t].n;
 			continue;
 		}
-		struct am_unit piece[4 * 64];
-		size_t n = 0;
-		for (unsigned k = 1 + rnd(rnd(4) ? 8 : 60); k-- > 0 && s->fed < s->n; s->fed++)
-			for (unsigned i = 0; i < s->rec[s->fed].n_units; i++)
-				piece[n++] = s->rec[s->fed].u[i];
-		if (!am_merge_feed(m, (uint32_t)(s - stream), piece, n))
+		if (!feed_some(m, s))
 			wrong = "feed failed";
 		if (rnd(3) == 0 && am_merge_run(m) != twin_run() && !wrong && !has_signals)
 			wrong = "the twin passed on another number of events";
