@@ -59,7 +59,7 @@ uint32_t am_thread_new_id(void)
 /*
  * The first rings are as large as was asked for, later ones a quarter of it: a page of the file costs
  * microseconds when it is first written, and all rings together should stay in the cache. Rings
- * shrink as memory does: a 128th of what is left, but 4 KiB at least. Kept aside from what is
+ * shrink as memory does: a 16th of what is left, but 4 KiB at least. Kept aside from what is
  * left: the smallest ring for every lane that may still come (at most half of the ceiling), so that
  * the thousandth thread has one, too.
  */
@@ -75,7 +75,7 @@ static size_t ring_bytes(void)
 	if (aside > am_area.limit / 2)
 		aside = am_area.limit / 2;
 	const uint64_t rest = used + aside < am_area.limit ? am_area.limit - used - aside : 0;
-	while (bytes * 2 <= most && bytes * 2 * 128 <= rest)
+	while (bytes * 2 <= most && bytes * 2 * 16 <= rest)
 		bytes *= 2;
 	return bytes;
 }
