@@ -55,6 +55,8 @@ static uint32_t wanted;	  /* futex: there is something to do */
 static uint32_t flush_wanted, flush_done; /* futex: generations of flush requests */
 static uint32_t close_wanted;		  /* enum am_close, after the flush */
 static uint32_t progress; /* counts passes that moved something */
+static uint64_t n_waits, waited_ns; /* of producers, for space */
+static bool may_pump;
 static bool has_membarrier;
 static bool has_own_files;
 static pthread_t drain_thread;
@@ -152,10 +154,11 @@ static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint6
 			return moved;
 		const uint64_t place = *at & lane->mask;
 		const struct am_unit *units = &lane->units[place];
-		size_t n;
-		if (am_likely(lane->mask + 1 - place >= BATCH)) {
+		size_t n = 0;
+		/* Up to the end of the ring; but a chunk of a trace is not cut there. */
+		if (sink == &am_sink_check || am_likely(lane->mask + 1 - place >= BATCH))
 			n = am_ring_whole(lane, *at, BATCH);
-		} else { /* round the end of the ring */
+		if (n == 0) { /* nothing, or round the end of the ring */
 			n = am_ring_collect(lane, *at, batch, BATCH);
 			units = batch;
 		}
@@ -213,11 +216,27 @@ static uint64_t pass(bool is_flush)
 		since_flush = 0;
 	for (uint32_t i = 0; i < n; i++)
 		moved += drain_lane(am_lanes[i], is_flush);
-	if (is_checking())
+	if (is_checking()) {
+		may_pump = true;
 		am_sink_check.pass();
+		may_pump = false;
+	}
 	if (moved)
 		__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 	return moved;
+}
+
+/* The check sink waits for somebody, in its pass: meanwhile the rings go on, into the merge's queues. */
+void am_drain_pump(void)
+{
+	uint64_t moved = 0;
+
+	if (!may_pump)
+		return;
+	for (uint32_t i = 0; i < am_lane_count(); i++)
+		moved += drain_lane(am_lanes[i], false);
+	if (moved)
+		__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 }
 
 static bool has_waiting(void)
@@ -410,7 +429,7 @@ static void drain_here(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
+static bool wait_space(struct am_lane *lane, uint64_t need)
 {
 	/* Once it waits, a good while: a wait costs as much as hundreds of records, so the fewer the
 	 * better; the quarter that is left keeps the consumer busy until we are back. */
@@ -460,6 +479,31 @@ bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
 		}
 	}
 	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool am_drain_wait_space(struct am_lane *lane, uint64_t need)
+{
+	if (__atomic_load_n(&running, __ATOMIC_RELAXED) != RUNNING)
+		return wait_space(lane, need); /* it does the work itself */
+	const uint64_t since = now_ns();
+	const bool is_there = wait_space(lane, need);
+	__atomic_fetch_add(&n_waits, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&waited_ns, now_ns() - since, __ATOMIC_RELAXED);
+	return is_there;
+}
+
+uint64_t am_drain_waits(uint64_t *ns)
+{
+	*ns = __atomic_load_n(&waited_ns, __ATOMIC_RELAXED);
+	return __atomic_load_n(&n_waits, __ATOMIC_RELAXED);
 }
 
 bool am_drain_finish(uint32_t close)
@@ -545,6 +589,7 @@ bool am_drain_has_own_files(void)
 void am_drain_forget(void)
 {
 	close_wanted = 0;
+	may_pump = false;
 	role = running = wanted = flush_wanted = flush_done = progress = am_after.drain_asleep = 0;
-	since_flush = 0;
+	since_flush = n_waits = waited_ns = 0;
 }

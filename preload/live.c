@@ -41,6 +41,8 @@ static struct {
 	/* Events on their way to checker and reporter: many at a time cost less. */
 	struct am_event batch[BATCH];
 	uint32_t n_batch, n_reported;
+	bool makes_events; /* the regions stage, and not only at a wait */
+	bool is_in_place;  /* the event at hand is where it will stay in the batch */
 } live;
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -110,20 +112,31 @@ static void check_batch(void)
 	live.n_batch = live.n_reported = 0;
 }
 
+/* Where the next event may be made: a copy of what was just written in parts would cost more than all the
+ * rest. Not where the regions stage makes many of its own. */
+struct am_event *am_live_place(void)
+{
+	return live.twin || live.makes_events ? NULL : &live.batch[live.n_batch];
+}
+
 /* Behind the regions stage. */
 static void check(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
-	if (!live.twin) {
-		live.batch[live.n_batch++] = *event;
-		if (live.n_batch == BATCH)
+	const bool is_next = event == &live.batch[live.n_batch];
+	if (is_next || !(live.twin || live.is_in_place)) {
+		if (!is_next)
+			live.batch[live.n_batch] = *event;
+		if (++live.n_batch == BATCH)
 			check_batch();
 		return;
 	}
+	/* With the twin; or made for the event that comes next and is already in its place. */
 	check_batch();
 	live.fast_found = live.twin_found = false;
 	am_checker_event(live.checker, event);
-	verify(event);
+	if (live.twin)
+		verify(event);
 	am_reporter_event(live.reporter, event);
 }
 
@@ -132,6 +145,7 @@ void am_live_event(void *ctx, const struct am_event *event)
 	(void)ctx;
 	live.events++;
 	live.threads += event->kind == AM_THREAD_BEGIN;
+	live.is_in_place = event == &live.batch[live.n_batch];
 	am_regions_event(live.regions, event);
 }
 
@@ -185,6 +199,7 @@ static bool open_regions(void)
 {
 	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = check};
 
+	live.makes_events = strcmp(am_opt.atomic, "marked") != 0;
 	live.regions = am_regions_new(&config, live.mem);
 	return live.regions != NULL;
 }
@@ -213,6 +228,7 @@ bool am_live_open(struct am_mem *mem)
 	live.mem = mem;
 	am_symbolizer_stop(); /* of the parent, after a fork */
 	am_symbolizer_init(am_first_getenv("ATOMMON_SYMBOLIZER"));
+	am_symbolizer_meanwhile(am_drain_pump);
 	open_log();
 	am_live_settings();
 	live.suppressions = am_live_suppressions(mem);

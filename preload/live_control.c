@@ -167,24 +167,27 @@ static uint64_t cpu_ms(void)
 void am_live_summary(const struct am_live_totals *t)
 {
 	static const char text[] = "%u events, %u regions, %u threads, %u lost, %u violation%s (%u repeats, %u "
-				   "suppressed), %u ms CPU in the drain thread, %u KiB for the analysis%s";
+				   "suppressed), waited %u time%s (%u ms), %u ms CPU in the drain thread, %u KiB for the "
+				   "analysis%s";
 	static const char json[] = "{\"schema\":\"atommon-report/1\",\"type\":\"summary\",\"events\":%u,\"regions\":%u,"
 				   "\"threads\":%u,\"lost\":%u,\"violations\":%u,\"repeats\":%u,\"suppressed\":%u,"
-				   "\"cpu_ms\":%u,\"memory_bytes\":%u,\"pid\":%u}\n";
+				   "\"waits\":%u,\"waited_ms\":%u,\"cpu_ms\":%u,\"memory_bytes\":%u,\"pid\":%u}\n";
 	const struct am_reporter_stats *r = &t->reporter;
+	uint64_t waited_ns;
+	const uint64_t waits = am_drain_waits(&waited_ns);
 	char line[600];
 
 	if (am_opt.format == AM_FORMAT_JSON) {
 		const size_t n = am_format(line, sizeof line, json, t->events, t->checker.regions, t->threads,
-					   t->checker.lost, r->distinct, r->repeats, r->suppressed, cpu_ms(),
-					   t->memory, (uint64_t)getpid());
+					   t->checker.lost, r->distinct, r->repeats, r->suppressed, waits,
+					   waited_ns / 1000000, cpu_ms(), t->memory, (uint64_t)getpid());
 		am_output_write(NULL, line, n);
 		am_output_flush(NULL);
 		return;
 	}
 	am_format(line, sizeof line, text, t->events, t->checker.regions, t->threads, t->checker.lost,
-		  r->distinct, r->distinct == 1 ? "" : "s", r->repeats, r->suppressed, cpu_ms(),
-		  t->memory / 1024,
+		  r->distinct, r->distinct == 1 ? "" : "s", r->repeats, r->suppressed, waits,
+		  waits == 1 ? "" : "s", waited_ns / 1000000, cpu_ms(), t->memory / 1024,
 		  t->checker.forgotten ? "; the memory ceiling was reached (ATOMMON_MEM_MAX)" : "");
 	am_output_line(line);
 }

@@ -90,6 +90,10 @@ size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end);
 void am_drain_start(void);
 /* This thread's ring is full: wait until the consumer went on, or be it. False: give up. */
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need);
+/* The consumer has to wait for something else than events: it keeps the rings from filling up. */
+void am_drain_pump(void);
+/* How often producers had to wait for the drain thread, and how long in all. */
+uint64_t am_drain_waits(uint64_t *ns);
 /* Write out all that is there, then close these sinks; false if it could not be done within the
  * bound. */
 enum am_close { AM_CLOSE_RECORD = 1, AM_CLOSE_CHECK = 2 };

@@ -54,6 +54,8 @@ bool am_sink_record_has_stopped(void);
  */
 bool am_live_open(struct am_mem *mem);
 void am_live_event(void *ctx, const struct am_event *event);
+/* Where the next event may be made; NULL: anywhere. */
+struct am_event *am_live_place(void);
 void am_live_pass(void);
 int am_live_close(void);
 

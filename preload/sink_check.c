@@ -16,6 +16,7 @@ static struct {
 	struct am_mem merge_mem, live_mem, table_mem;
 	struct am_merge *merge;
 	uint64_t events;
+	bool is_passing; /* in the middle of a pass: am_drain_pump only feeds */
 	/* am_live_tables */
 	struct am_tables tables;
 	const char **string;
@@ -39,6 +40,11 @@ __attribute__((weak)) void am_live_event(void *ctx, const struct am_event *event
 	(void)event;
 }
 
+__attribute__((weak)) struct am_event *am_live_place(void)
+{
+	return NULL;
+}
+
 __attribute__((weak)) void am_live_pass(void)
 {
 }
@@ -46,6 +52,18 @@ __attribute__((weak)) void am_live_pass(void)
 __attribute__((weak)) int am_live_close(void)
 {
 	return -1;
+}
+
+static void on_event(void *ctx, const struct am_event *event)
+{
+	am_live_event(ctx, event);
+	am_merge_place(check.merge, am_live_place());
+}
+
+static void live_pass(void)
+{
+	am_live_pass();
+	am_merge_place(check.merge, am_live_place());
 }
 
 static bool check_open(void)
@@ -57,7 +75,7 @@ static bool check_open(void)
 	am_mem_init(&check.merge_mem, share);
 	am_mem_init(&check.live_mem, share * 3);
 	am_mem_init(&check.table_mem, share);
-	check.merge = am_merge_new(&check.merge_mem, am_live_event, NULL);
+	check.merge = am_merge_new(&check.merge_mem, on_event, NULL);
 	return check.merge && am_live_open(&check.live_mem);
 }
 
@@ -66,16 +84,19 @@ static bool check_units(uint32_t thread, uint64_t position, const struct am_unit
 	(void)position;
 	if (am_merge_feed(check.merge, thread, units, n))
 		return true;
+	if (check.is_passing)
+		return false;
 	check.events += am_merge_run(check.merge);
 	return am_merge_feed(check.merge, thread, units, n);
 }
 
 static uint64_t check_pass(void)
 {
+	check.is_passing = true;
 	const uint64_t n = am_merge_run(check.merge);
-
 	check.events += n;
-	am_live_pass();
+	live_pass();
+	check.is_passing = false;
 	return n;
 }
 
@@ -93,7 +114,7 @@ static void check_close(void)
 {
 	am_merge_run(check.merge);
 	am_merge_finish(check.merge);
-	am_live_pass();
+	live_pass();
 	am_sink_exit_status = am_live_close();
 }
 

@@ -33,7 +33,7 @@
 #include "atommon/symbolize.h"
 
 enum { FIRST_MS = 4000, NEXT_MS = 1500, STACK_BYTES = 64 * 1024, MAX_INLINED = 8, HIGH_FD = 1000,
-       MAX_TRIES = 3 };
+       MAX_TRIES = 3, MEANWHILE_MS = 1 };
 
 static struct {
 	char path[1024]; /* of the helper; "" none */
@@ -44,6 +44,7 @@ static struct {
 	ino_t ino;
 	uint32_t seq;
 	bool has_answered;
+	void (*meanwhile)(void);
 	size_t n; /* bytes in the buffer */
 	char buf[2 * AM_SYMBOLIZE_LINE];
 	char text[MAX_INLINED][AM_SYMBOLIZE_LINE]; /* of the last answer */
@@ -90,6 +91,11 @@ bool am_own_path(char *out, size_t size)
 	}
 	close(fd);
 	return found;
+}
+
+void am_symbolizer_meanwhile(void (*fn)(void))
+{
+	helper.meanwhile = fn;
 }
 
 void am_symbolizer_init(const char *path)
@@ -326,9 +332,10 @@ static char *next_line(int64_t deadline)
 		if (helper.n == sizeof helper.buf)
 			return NULL;
 		struct pollfd p = {.fd = helper.fd, .events = POLLIN};
-		const int64_t left = deadline - now_ms();
-		if (left <= 0 || (poll(&p, 1, (int)left) < 0 && errno != EINTR))
+		if (now_ms() >= deadline || (poll(&p, 1, MEANWHILE_MS) < 0 && errno != EINTR))
 			return NULL;
+		if (helper.meanwhile)
+			helper.meanwhile();
 		const ssize_t got = recv(helper.fd, helper.buf + helper.n, sizeof helper.buf - helper.n,
 					 MSG_DONTWAIT);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))

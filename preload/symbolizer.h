@@ -12,6 +12,9 @@
  * it before the program has threads. Starts nothing. */
 void am_symbolizer_init(const char *path);
 
+/* To be called now and then while an answer is waited for: the helper needs a moment to start. */
+void am_symbolizer_meanwhile(void (*fn)(void));
+
 /* What a reporter calls; the helper is started by the first question. */
 struct am_symbolizer am_symbolizer_get(void);
 

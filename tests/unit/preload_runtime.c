@@ -61,6 +61,50 @@ Test(ring, full_buffer_counts_what_it_drops)
 	cr_assert_eq(am_area.file->lost[AM_LOST_FULL], seen.lost);
 }
 
+Test(ring, producers_that_wait_are_counted)
+{
+	enum { THREADS = 4 };
+	pthread_t t[THREADS];
+	uint64_t ns;
+
+	begin(4096, AM_OVERFLOW_BLOCK);
+	am_drain_start();
+	cr_expect_eq(am_drain_waits(&ns), 0);
+	cr_expect_eq(ns, 0);
+	for (int i = 0; i < THREADS; i++)
+		t[i] = start(lock_often, (void *)20000L);
+	for (int i = 0; i < THREADS; i++)
+		join(t[i]);
+	end();
+	cr_expect_eq(seen.lost, 0);
+	cr_expect_gt(am_drain_waits(&ns), 0);
+	cr_expect_gt(ns, 0);
+}
+
+/* Whatever is kept aside for analysis and for threads to come: the threads of an ordinary program get
+ * rings that last for some milliseconds of millions of events a second. */
+Test(ring, first_threads_get_large_ones_while_checking)
+{
+	enum { THREADS = 16 };
+	pthread_t t[THREADS];
+
+	cr_assert_eq(am_opt.mode, AM_MODE_CHECK);
+	begin(1 << 20, AM_OVERFLOW_BLOCK);
+	am_drain_start();
+	pthread_mutex_lock(&lock); /* so that all are there at once */
+	for (int i = 0; i < THREADS; i++)
+		t[i] = start(lock_often, (void *)1L);
+	while (am_lane_count() < THREADS + 1)
+		sched_yield();
+	for (uint32_t i = 0; i <= THREADS; i++)
+		cr_expect_geq((am_lanes[i]->mask + 1) * sizeof(struct am_unit), (i < 4 ? 2u : 1u) << 18, "ring %u: %lu units", i,
+			      (unsigned long)am_lanes[i]->mask + 1);
+	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < THREADS; i++)
+		join(t[i]);
+	end();
+}
+
 Test(ring, records_with_extensions_wrap)
 {
 	begin(4096, AM_OVERFLOW_BLOCK);
