@@ -3,9 +3,13 @@
  * now and then a region that is really broken, to see how soon it is reported.
  *   checker-live THREADS SECONDS RATE LOG
  * RATE: events per second of all threads together, six to an update; 0: as many as go. Each thread has
- * its share of work every millisecond and sleeps until the next, as servers do. LOG: where reports go;
- * the time from the closing access to the growth of that file is the lag. Prints: events per second,
- * longest time by which a thread was behind its plan (ms), violations, longest lag (ms).
+ * its share of work every millisecond and sleeps until the next, as servers do. A thread that falls
+ * behind, because the machine ran others, catches up on at most 10 ms of work: more at full speed would
+ * be another rate than the one asked for, and ask whether the monitor on the same cores is faster than
+ * the program. What is given up so is counted, and shows in the events per second. LOG: where
+ * reports go; the time from the closing access to the growth of that file is the lag.
+ * Prints: events per second, longest time by which a thread was behind its plan (ms), part of the plan
+ * that was given up (percent), violations, longest lag (ms).
  */
 /* SPDX-License-Identifier: MIT */
 #include "atommon.h"
@@ -19,7 +23,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { ACCOUNTS = 10000, EVENTS = 6, BREAKS = 8, TICK_NS = 1000000 };
+enum { ACCOUNTS = 10000, EVENTS = 6, BREAKS = 8, TICK_NS = 1000000, CATCH_UP_TICKS = 10 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -29,7 +33,7 @@ static struct {
 static double rate;
 static unsigned n_threads;
 static atomic_bool is_over;
-static _Atomic uint64_t n_updates, behind_ns;
+static _Atomic uint64_t n_updates, behind_ns, n_ticks, n_given_up;
 
 static uint64_t now_ns(void)
 {
@@ -58,12 +62,13 @@ static void update(unsigned i)
 
 static void *work(void *arg)
 {
-	uint64_t random = 88172645463325252u + (uintptr_t)arg, done = 0, most = 0;
+	uint64_t random = 88172645463325252u + (uintptr_t)arg, done = 0, most = 0, given_up = 0;
 	const uint64_t start = now_ns();
 	const double share = rate / n_threads / EVENTS * TICK_NS / 1e9; /* updates per tick */
+	uint64_t tick = 1;
 
-	for (uint64_t tick = 1; !is_over; tick++) {
-		const uint64_t until = rate > 0 ? (uint64_t)(share * (double)tick) : done + 1000;
+	for (; !is_over; tick++) {
+		const uint64_t until = rate > 0 ? (uint64_t)(share * (double)(tick - given_up)) : done + 1000;
 		for (; done < until; done++) {
 			random ^= random << 13;
 			random ^= random >> 7;
@@ -75,8 +80,15 @@ static void *work(void *arg)
 			sleep_until(plan);
 		else if (rate > 0 && now - plan > most)
 			most = now - plan;
+		const uint64_t late = rate > 0 && now > plan ? (now - plan) / TICK_NS : 0;
+		if (late > CATCH_UP_TICKS) {
+			given_up += late - CATCH_UP_TICKS;
+			tick += late - CATCH_UP_TICKS;
+		}
 	}
 	n_updates += done;
+	n_ticks += tick;
+	n_given_up += given_up;
 	uint64_t seen = behind_ns;
 	while (most > seen && !atomic_compare_exchange_weak(&behind_ns, &seen, most))
 		;
@@ -170,7 +182,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n_threads; i++)
 		pthread_join(thread[i], NULL);
 	const double seconds = (double)(now_ns() - start) / 1e9;
-	printf("%.0f %.1f %d %.1f\n", (double)n_updates * EVENTS / seconds, (double)behind_ns / 1e6, reported,
-	       (double)most_lag / 1e6);
+	printf("%.0f %.1f %.2f %d %.1f\n", (double)n_updates * EVENTS / seconds, (double)behind_ns / 1e6,
+	       100.0 * (double)n_given_up / (double)n_ticks, reported, (double)most_lag / 1e6);
 	return 0;
 }
