@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "atommon.h"
+#include "preload/defer.h"
 #include "preload/export.h"
 #include "preload/lane.h"
 #include "preload/log.h"
@@ -31,6 +32,8 @@ static void region_begin(const char *name, struct am_here here)
 	if (lane->depth < sizeof lane->open / sizeof lane->open[0])
 		lane->open[lane->depth] = id;
 	lane->depth++;
+	if (am_defer_begin(AM_BEGIN, id, 0, here))
+		return;
 	am_log_plain(AM_BEGIN, 0, id, here);
 	am_view_begin();
 }
@@ -43,7 +46,10 @@ static void region_end(struct am_here here)
 		return; /* began before we watched, or never */
 	lane->depth--;
 	const bool is_kept = lane->depth < sizeof lane->open / sizeof lane->open[0];
-	am_log_plain(AM_END, 0, is_kept ? lane->open[lane->depth] : 0, here);
+	const uint32_t id = is_kept ? lane->open[lane->depth] : 0;
+	if (am_defer_end(AM_END, id, 0, here))
+		return;
+	am_log_plain(AM_END, 0, id, here);
 	am_view_end();
 }
 
@@ -181,6 +187,9 @@ void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, str
 	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .object = function};
 
 	am_arm();
+	if (kind == AM_ENTER ? am_defer_begin(kind, function, name, here)
+			     : am_defer_end(kind, function, name, here))
+		return;
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, name};
 	am_log_record(&r, here);
 	if (kind == AM_ENTER)

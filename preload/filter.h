@@ -11,28 +11,48 @@
  * run of accesses outside regions into which no edge leads but at its first access. Stretches have
  * numbers that are never used again, rising within a thread.
  *
+ * A region leaves no record at all until one of its accesses has to be logged, or until another
+ * thread comes to a cell that the region, still open, holds. Then, and not before, it is *exposed*: its
+ * begin is told, and it counts as open. A *cut* is a moment at which no exposed region is open; the
+ * time between two cuts is a generation.
+ *
  * Why no verdict changes. Transactions are regions, and single accesses outside regions; an edge
  * joins two conflicting accesses in their order, and the transactions of a thread in program order.
+ * Going round a cycle, time runs forward along edges, and back only inside a region, from the edge
+ * that enters it to the one that leaves it. So a cycle that has something before a moment t and
+ * something after it has a region that was left by an edge before t and is entered after t. A region
+ * that was left by an edge is exposed: the other end came to its cell. Hence
+ *
+ *   (C) no cycle spans a cut: all edges of a cycle, program order apart, lead to moments of one
+ *       generation. And a transaction none of whose accesses was logged is entered by program order
+ *       only, from the logged ones before it.
  *
  *  1. Dropped: an access that this stretch already made, at least as strongly (a write covers a
  *     read), with nobody else's in between. In a region both belong to one transaction, and every
  *     edge of the second is one of the first. Outside regions they are two transactions of a
  *     stretch; every path into the second enters the stretch at its first access and so reaches the
  *     first too, every path on from the second starts from the first too.
- *  2. Dropped: an access outside regions while no region is open anywhere. Going round a cycle, time
- *     runs forward along edges, and back only inside a region, from the edge that enters it to the
- *     one that leaves it. To return to a single access at time t some region must be left before t
- *     and entered after t: it is open at t.
- *  3. Dropped: an access outside regions of a thread that no edge has reached since the last moment
- *     when no region was open, unless its bytes are another thread's. By 2, a cycle through it has a
- *     region open now, and a path from that region to this thread.
+ *  2. Dropped: an access outside regions while no exposed region is open, unless its bytes are held
+ *     by an open region of another thread, which is thereby exposed: the moment is a cut.
+ *  3. Dropped: an access outside regions of a thread that no edge has reached since the last cut,
+ *     unless its bytes are another thread's and matter (6). A cycle through it would have to reach
+ *     this thread first.
  *  4. Lazy: an access of the owner that no new edge can lead to. *Hidden* bytes are those on which
  *     others were before and that the owner has not written since: a write of them is logged, and a
  *     read unless one was logged since the owner took the cell (*seen*): an edge to the second read
  *     follows from the one to the first, by program order.
  *  5. Forgotten: a lazy access when a later stretch of its thread did the same to at least the same
  *     bytes. Whatever comes after the older comes after the newer, and the newer after the older in
- *     program order. And one from before the last moment when no region was open, by 2.
+ *     program order.
+ *  6. What does not matter any more: the accesses that a cell holds, if their stretch is no open
+ *     region and began before its thread first logged anything in this generation. By (C) an edge
+ *     from them is on no cycle: entered by program order only, they would be reached from a logged
+ *     transaction before the cut. What others did before (hidden bytes) is older still, or was not
+ *     worth a record when this owner came. Such a cell is as good as nobody's: an access of another
+ *     thread that is in a region takes it lazily, and nothing is told late.
+ *  7. Where a lazy access of a region that was never exposed is told late, it may be placed anywhere
+ *     behind the last logged transaction of its thread: what reaches the one reaches the other. So
+ *     marks are needed only behind what was logged (scg_late.c takes the newest that is not younger).
  *
  * Dropped accesses of kinds 2 and 3 leave the cell as it is: they are on no cycle, so that nobody's
  * redundant access becomes needed by them.
@@ -44,9 +64,9 @@
 #include <stdint.h>
 
 /*
- * Both words: bits 25..63 a stretch, the upper 16 of it a block of numbers that belongs to one
- * thread; 24 lazy: not all of these accesses were logged. Block 0 is nobody's, the last one always
- * another's; a thread's earlier blocks look like another thread's.
+ * Both words: bits 18..63 a stretch, the upper 16 of it a block of numbers that belongs to one
+ * thread; 17 lazy: not all of these accesses were logged. Block 0 is nobody's, the last one always
+ * another's, the one before it no cell's; a thread's earlier blocks look like another thread's.
  *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was logged.
  *       Its block is the owner.
  *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes. Counts only if its block is the
@@ -56,13 +76,15 @@ struct am_cell {
 	uint64_t w, r;
 };
 
-enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 25, AM_BLOCK_SHIFT = 48 };
+enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 18, AM_BLOCK_SHIFT = 48 };
 #define AM_CELL_BYTES UINT64_C(0xff)
 #define AM_CELL_MORE (AM_CELL_BYTES << AM_MORE_SHIFT)
 #define AM_CELL_LOGGED (UINT64_C(1) << 16)
-#define AM_CELL_LAZY (UINT64_C(1) << 24)
+#define AM_CELL_LAZY (UINT64_C(1) << 17)
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
 #define AM_BLOCK_OTHER UINT64_C(0xffff)
+/* A stretch that no cell has. */
+#define AM_STRETCH_NONE ((AM_BLOCK_OTHER - 1) << AM_BLOCK_SHIFT)
 /* The owner of what was logged without asking here: everybody's next access is logged. */
 #define AM_STRETCH_OTHER (AM_BLOCK_OTHER << AM_BLOCK_SHIFT)
 
@@ -98,8 +120,25 @@ static inline bool am_filter_known(struct am_cell c, uint64_t stretch, uint64_t 
 /* Does the cell belong to another thread? */
 static inline bool am_filter_foreign(uint64_t w, uint64_t stretch)
 {
-	return w != 0 && (!am_filter_same_block(w, stretch) ||
-			  w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
+	return w >> AM_BLOCK_SHIFT != 0 && (!am_filter_same_block(w, stretch) ||
+					    w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
+}
+
+/* The newest stretch of the owner here. */
+static inline uint64_t am_filter_newest(struct am_cell c)
+{
+	const uint64_t w = c.w & AM_STRETCH_MASK, r = c.r & AM_STRETCH_MASK;
+
+	return am_filter_same_block(c.r, c.w) && r > w ? r : w;
+}
+
+/* Case 6: the same cell when what it holds does not matter. That something was logged here, though
+ * it is over, is kept for the one who frees the memory. */
+static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
+{
+	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0)
+		return (struct am_cell){c.w & AM_CELL_LOGGED, 0};
+	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
 }
 
 enum am_filter_answer {
@@ -110,8 +149,9 @@ enum am_filter_answer {
 };
 
 /*
- * The decision, for an access that am_filter_known() did not already answer. `open`: regions open
- * in the process; `reached`: an edge may have come to this thread since `open` was last 0.
+ * The decision, for an access that am_filter_known() did not already answer. The cell is that of
+ * am_filter_over() if what it holds does not matter. `open`: exposed regions open in the process;
+ * `reached`: an edge may have come to this thread since `open` was last 0.
  */
 static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t stretch,
 						     uint64_t bytes, bool writes, bool in_region,
@@ -124,11 +164,9 @@ static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t 
 
 	if (in_region)
 		return has_edge ? AM_FILTER_LOG : AM_FILTER_LAZY;
-	if (open == 0)
-		return AM_FILTER_DROP;
 	if (has_edge)
 		return AM_FILTER_NEW_STRETCH;
-	return reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
+	return open != 0 && reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
 }
 
 /* ---- what must be told late -------------------------------------------------------------------
@@ -203,8 +241,8 @@ static inline struct am_cell am_filter_lazy(struct am_cell c, uint64_t stretch, 
 		return c;
 	}
 	c.r = am_filter_add(c.r, stretch, bytes, seen, AM_CELL_LAZY);
-	if (c.w == 0)
-		c.w = stretch;
+	if (c.w >> AM_BLOCK_SHIFT == 0)
+		c.w |= stretch;
 	return c;
 }
 
@@ -215,7 +253,7 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 	const uint64_t written = writes ? bytes : 0, more = bytes << AM_MORE_SHIFT;
 	const bool is_foreign = am_filter_foreign(c.w, stretch);
 
-	if (is_foreign || c.w == 0) {
+	if (is_foreign || c.w >> AM_BLOCK_SHIFT == 0) {
 		const uint64_t hidden = is_foreign ? AM_CELL_MORE & ~(written << AM_MORE_SHIFT) : 0;
 		return (struct am_cell){stretch | AM_CELL_LOGGED | hidden | written,
 					stretch | more | (writes ? 0 : bytes)};

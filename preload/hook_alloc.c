@@ -66,7 +66,7 @@ static size_t size_of(void *p)
 
 static inline bool is_idle(void)
 {
-	return am_likely(am_view_mode <= AM_VIEW_NONE) || am_state() != AM_ON || am_tls.inside ||
+	return am_likely(am_view_mode <= AM_VIEW_NONE) || am_state() < AM_ON || am_tls.inside ||
 	       am_tls.owned;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/defer.h"
 #include "preload/export.h"
 #include "preload/hot.h"
 #include "preload/lane.h"
@@ -30,7 +31,8 @@ static inline bool is_outermost(const pthread_mutex_t *m)
 static __attribute__((noinline)) void locked(const pthread_mutex_t *m, int r, struct am_here here)
 {
 	if (am_likely(r == 0)) {
-		if (am_likely(is_outermost(m)))
+		if (am_likely(is_outermost(m)) &&
+		    !(am_state() == AM_DEFER && am_defer_acquire((uintptr_t)m, here)))
 			am_log_held(AM_ACQUIRE, (uintptr_t)m, here);
 	} else if (r == EOWNERDEAD) {
 		am_log_mutex(AM_ACQUIRE, 1 << 1, (uintptr_t)m, 0, here.pc, here.cfa);
@@ -64,7 +66,9 @@ int am_lock_slowly(pthread_mutex_t *m, int r, uintptr_t pc, uintptr_t cfa);
 int am_lock_fully(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
 int am_lock_first(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
 int am_lock_and_wake(void);
+int am_lock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
 int am_unlock_slowly(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
+int am_unlock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa);
 int am_unlock_after(pthread_mutex_t *m);
 void am_log_own_late(uint64_t mutex, uint64_t index, uint64_t w0, uint64_t site);
 
@@ -93,6 +97,7 @@ SAME(HOT_W0_ACQUIRE, AM_ACQUIRE | AM_R_SEQ | AM_R_OWN);
 SAME(HOT_W0_RELEASE, AM_RELEASE | AM_R_SEQ | AM_R_OWN);
 SAME(HOT_OBJECT_SHIFT, AM_R_OBJECT_SHIFT);
 SAME(HOT_ON, AM_ON);
+SAME(HOT_DEFER, AM_DEFER);
 SAME(HOT_KIND, offsetof(pthread_mutex_t, __data.__kind));
 SAME(HOT_UNUSUAL, TYPE | ROBUST | PRIORITY);
 SAME(HOT_REAL_LOCK, offsetof(struct am_reals, pthread_mutex_lock));
@@ -180,6 +185,30 @@ int am_unlock_slowly(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 {
 	if (am_on() && will_release(m))
 		am_log_held(AM_RELEASE, (uintptr_t)m, ((struct am_here){pc, cfa}));
+	return am_real.pthread_mutex_unlock(m);
+}
+
+/* ---- in a program that shows its accesses (defer.h) -------------------------------------------- */
+
+int am_lock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
+{
+	const int r = am_real.pthread_mutex_lock(m);
+
+	if (am_unlikely(r != 0 || !is_outermost(m) ||
+			!am_defer_acquire((uintptr_t)m, (struct am_here){pc, cfa})))
+		locked(m, r, (struct am_here){pc, cfa});
+	return r;
+}
+
+int am_unlock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
+{
+	const struct am_here here = {pc, cfa};
+
+	if (will_release(m) && am_unlikely(!am_defer_release((uintptr_t)m, here))) {
+		am_log_held(AM_RELEASE, (uintptr_t)m, here);
+		if (am_view.held) /* its region ends here, not at the next access */
+			am_view_follow(&am_view);
+	}
 	return am_real.pthread_mutex_unlock(m);
 }
 

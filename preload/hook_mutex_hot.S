@@ -145,9 +145,15 @@ pthread_mutex_lock:
 	.cfi_def_cfa_offset 8
 	.cfi_restore %rbp
 	.cfi_restore %rbx
+	cmpl	$HOT_DEFER, am_wiped(%rip)
+	je	.Llock_defer
 	cmpl	$0, am_wiped(%rip)
 	je	.Llock_first
 	jmp	*am_real + HOT_REAL_LOCK(%rip)
+.Llock_defer:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	jmp	am_lock_deferring
 .Llock_first:
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
@@ -218,8 +224,12 @@ pthread_mutex_unlock:
 	jmp	am_unlock_after
 
 .Lunlock_off:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	cmpl	$HOT_DEFER, am_wiped(%rip)
+	je	am_unlock_deferring
 	cmpl	$0, am_wiped(%rip)
-	je	.Lunlock_unusual
+	je	am_unlock_slowly
 	jmp	*am_real + HOT_REAL_UNLOCK(%rip)
 .Lunlock_unusual:
 	movq	(%rsp), %rsi
@@ -229,7 +239,8 @@ pthread_mutex_unlock:
 	.size	pthread_mutex_unlock, .-pthread_mutex_unlock
 
 	.irp	name, am_wiped, am_tls, am_after, am_owns, am_real, am_log_own_late, am_lock_and_wake, \
-		am_lock_fully, am_lock_slowly, am_lock_first, am_unlock_after, am_unlock_slowly
+		am_lock_fully, am_lock_slowly, am_lock_first, am_lock_deferring, am_unlock_after, \
+		am_unlock_slowly, am_unlock_deferring
 	.hidden	\name
 	.endr
 	.section .note.GNU-stack, "", @progbits

@@ -42,6 +42,7 @@
 #define HOT_OBJECT_SHIFT 16
 
 #define HOT_ON 3
+#define HOT_DEFER 4
 #define HOT_KIND 16	 /* of pthread_mutex_t */
 #define HOT_UNUSUAL 0x33 /* in there: neither of the plain type, or robust, or of a protocol */
 #define HOT_REAL_LOCK 16

@@ -224,7 +224,7 @@ void am_process_ready(void)
 
 bool am_rouse(void)
 {
-	return am_rouse_watching() && am_state() == AM_ON;
+	return am_rouse_watching() && am_state() >= AM_ON;
 }
 
 void am_arm(void)

@@ -42,6 +42,7 @@ struct am_lane {
 	uint32_t functions_of;			/* am_tls.id of whom */
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 	uint64_t *places;	 /* shadow.h: where it made accesses that are not logged */
+	struct am_deferred *defer; /* defer.h: what it has not logged yet */
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */

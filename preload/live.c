@@ -2,8 +2,8 @@
  * The live checker: merged events in, reports out. Runs in the consumer (the drain thread, mostly);
  * hooks never come here. Nothing is printed when nothing is found.
  *
- *   merged event -> regions -> summarised graph -> cycle -> reporter -> log
- *                          `-> full graph, with ATOMMON_VERIFY: both must say the same
+ *   merged event -> told -> regions -> summarised graph -> cycle -> reporter -> log
+ *                                  `-> full graph, with ATOMMON_VERIFY: both must say the same
  *
  * At the memory ceiling each stage degrades by itself; when the checker cannot even start, the
  * program goes on unwatched and one line says so.
@@ -13,6 +13,7 @@
 
 #include "atommon/mem.h"
 #include "atommon/regions.h"
+#include "atommon/told.h"
 #include "preload/area.h"
 #include "preload/live.h"
 #include "preload/msg.h"
@@ -28,6 +29,7 @@ enum { BATCH = 128 };
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
+	struct am_told *translator;
 	struct am_regions *regions;
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
@@ -142,7 +144,11 @@ static void check(void *ctx, const struct am_event *event)
 
 void am_live_event(void *ctx, const struct am_event *event)
 {
+	struct am_event room;
+
 	(void)ctx;
+	if (am_told_is_asked(event) && !(event = am_told_event(live.translator, event, &room)))
+		return;
 	live.events++;
 	live.threads += event->kind == AM_THREAD_BEGIN;
 	live.is_in_place = event == &live.batch[live.n_batch];
@@ -232,7 +238,8 @@ bool am_live_open(struct am_mem *mem)
 	open_log();
 	am_live_settings();
 	live.suppressions = am_live_suppressions(mem);
-	if (!open_regions() || !open_checkers() || !open_reporter())
+	live.translator = am_told_new(mem);
+	if (!live.translator || !open_regions() || !open_checkers() || !open_reporter())
 		return false;
 	__atomic_add_fetch(&am_statuspage()->checked, 1, __ATOMIC_RELAXED);
 	return true;

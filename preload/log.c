@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "preload/area.h"
+#include "preload/defer.h"
 #include "preload/lane.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
@@ -26,6 +27,10 @@ struct am_slot am_slots[AM_SLOTS] __attribute__((aligned(4096)));
 struct am_own am_owns[AM_SLOTS] __attribute__((aligned(4096)));
 
 enum { DEAD_AFTER = 4096 };
+
+/* With which a section may begin or end. */
+#define BIT(kind) (UINT64_C(1) << (kind))
+#define LOCK_KINDS (BIT(AM_ACQUIRE) | BIT(AM_RELEASE) | BIT(AM_WAIT) | BIT(AM_WAKE) | BIT(AM_FORK))
 
 static void lose(struct am_lane *lane, enum am_lost cause)
 {
@@ -195,6 +200,15 @@ static bool make_room(struct am_tls *t, uint64_t n, bool is_nested)
 	}
 }
 
+/* Before a record of this thread: what waited is told. Not inside a record. */
+static inline void tell_waiting(const struct am_tls *t, struct am_here here)
+{
+	const struct am_deferred *d = am_view.defer;
+
+	if (d && d->n && !am_view.is_telling && t->event == 0)
+		am_defer_tell(here);
+}
+
 bool am_log_prepare(unsigned n, struct am_here here)
 {
 	struct am_tls *t = &am_tls;
@@ -208,6 +222,7 @@ bool am_log_prepare(unsigned n, struct am_here here)
 	const int saved = errno;
 	if (t->event != 0 && outer_is_dead(t, here))
 		bury_outer(t);
+	tell_waiting(t, here);
 	const bool has_room = make_room(t, n, t->event != 0);
 	if (has_room && t->event == 0)
 		t->event = here.cfa;
@@ -231,6 +246,9 @@ bool am_log_record(struct am_record *r, struct am_here here)
 	const bool is_open = r->has_number && t->event == here.cfa; /* by am_log_prepare */
 	if (am_unlikely(t->event != 0) && !is_open && outer_is_dead(t, here))
 		bury_outer(t);
+	tell_waiting(t, here);
+	if (LOCK_KINDS >> r->kind & 1)
+		am_view_doubt();
 	const uintptr_t outer = is_open ? 0 : t->event;
 	/* A number that was taken must be told: its room was made by am_log_prepare. */
 	if (am_unlikely(outer != 0 || t->head + n > t->limit) && !r->has_number &&
@@ -238,7 +256,7 @@ bool am_log_record(struct am_record *r, struct am_here here)
 		errno = saved;
 		return false;
 	}
-	const uint32_t site = here.pc ? am_site(t, r->kind, here) : 0;
+	const uint32_t site = here.pc ? am_site(t, r->kind, here) : r->site;
 	t->event = outer ? outer : here.cfa ? here.cfa : (uintptr_t)__builtin_frame_address(0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* A wait or wake takes two numbers, the condition's first (event.h). */
@@ -348,10 +366,12 @@ void am_log_end(uint32_t thread)
 					      .has_number = true, .number = am_number(object),
 					      .object = thread, .ordered = object};
 			am_log_record(&r, (struct am_here){0, 0});
+			am_view_quit();
 			return;
 		}
 	}
 	am_log_thread(AM_THREAD_END, thread, (struct am_here){0, 0});
+	am_view_quit();
 }
 
 void am_log_plain(enum am_kind kind, unsigned detail, uint64_t object, struct am_here here)

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "atommon/event.h"
+#include "preload/view.h"
 
 #define am_likely(x) __builtin_expect(!!(x), 1)
 #define am_unlikely(x) __builtin_expect(!!(x), 0)
@@ -41,6 +42,7 @@ enum am_state {
 	AM_PASS,     /* dormant, switched off or failed: hooks only call the real function */
 	AM_IDLE,     /* check mode before the first region: only threads are followed */
 	AM_ON,	     /* everything is logged */
+	AM_DEFER,    /* check, at the level of accesses: what may turn out not to matter waits (defer.h) */
 };
 
 /* In a page of its own that fork gives to the child as zeros. */
@@ -63,7 +65,7 @@ static inline uint32_t am_state(void)
 static inline bool am_on(void)
 {
 	const uint32_t state = am_state();
-	if (am_likely(state == AM_ON))
+	if (am_likely(state >= AM_ON))
 		return true;
 	return am_unlikely(state == AM_COLD) && am_rouse();
 }
@@ -197,6 +199,7 @@ struct am_record {
 	bool has_number;  /* `number` was already taken, together with the access */
 	bool is_mutex;	  /* `ordered` is a mutex that the caller holds, or nobody uses */
 	uint32_t number;
+	uint32_t site;	  /* if the place that is given has no pc */
 	uint64_t object;  /* what goes into w0 */
 	uint64_t ordered; /* the object whose slot numbers this record; the same unless a thread */
 	uint64_t cond;	  /* wait, wake: numbered first, into ext[0] */
@@ -414,6 +417,7 @@ void am_log_mutex(enum am_kind kind, unsigned detail, uint64_t mutex, uint64_t a
 /* acquire, release of a mutex that this thread holds. */
 static inline void am_log_held(enum am_kind kind, uint64_t mutex, struct am_here here)
 {
+	am_view_doubt();
 	if (!am_log_own(kind, mutex, here))
 		am_log_mutex(kind, AM_EXCLUSIVE, mutex, 0, here.pc, here.cfa);
 	else if (am_drain_is_asleep())
@@ -427,6 +431,8 @@ static inline __attribute__((always_inline)) void am_log(enum am_kind kind, unsi
 	uint64_t index;
 	uint32_t number;
 
+	if (kind == AM_ACQUIRE || kind == AM_RELEASE)
+		am_view_doubt(); /* a section may begin or end */
 	if (!am_log_is_ready())
 		am_log_cold(am_log_w0(kind, detail, object), object, here.pc, here.cfa);
 	else if (!am_log_now(kind, detail, object, here, &index, &number))

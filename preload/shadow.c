@@ -155,5 +155,6 @@ void am_shadow_forget(void)
 	memset(&pool, 0, sizeof pool);
 	memset(&am_view_open, 0, sizeof am_view_open);
 	memset(&am_view, 0, sizeof am_view);
+	am_view_doubt();
 	am_view_mode = AM_VIEW_UNSET;
 }

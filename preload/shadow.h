@@ -10,7 +10,6 @@
 #ifndef ATOMMON_PRELOAD_SHADOW_H
 #define ATOMMON_PRELOAD_SHADOW_H
 
-#include "preload/filter.h"
 #include "preload/log.h"
 
 /* How accesses are treated. */
@@ -23,34 +22,17 @@ enum am_view_mode {
 };
 extern uint32_t am_view_mode __attribute__((visibility("hidden")));
 
-/* Regions open in the process, and how often that went from none to one. */
+/* Exposed regions that are open in the process (filter.h), and how often that went from none to one. */
 struct am_open {
 	uint32_t open, generation;
 } __attribute__((aligned(8)));
 extern struct am_view_open {
-	struct am_open now;
+	union {
+		struct am_open now;
+		uint64_t word;
+	};
 	char rest[56];
 } am_view_open __attribute__((visibility("hidden"), aligned(64)));
-
-/* Where this thread stands. Thread-local, initial-exec. */
-struct am_view {
-	uint64_t stretch;   /* in place (filter.h); 0: no block of numbers yet */
-	uint64_t fast_head; /* while the ring's head + 1 is this, lazy accesses need no questions */
-	uint64_t idle_head; /* while it is this, there is nothing to do unless a region is open */
-	uint64_t *places;   /* where they were made, newest by address: see am_view_place */
-	uint64_t own_units; /* of this thread's ring, written here */
-	uint64_t others; /* ring head - own_units when last looked: changes with any other record */
-	uint64_t marked;      /* stretch whose mark was logged */
-	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
-	uint32_t reached;     /* generation */
-	uint32_t depth;	      /* of regions */
-	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
-	uint32_t held;	      /* locks, as far as sections are followed */
-	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
-	uint32_t has_stack;   /* what others did on its stack before was forgotten */
-};
-extern __thread struct am_view am_view
-	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Read by instrumented code at each function's start: which version of it is to run. */
 extern volatile int __atommon_armed;
@@ -126,45 +108,85 @@ void am_view_counted(void);
 /* hook_alloc.c: a thread begins to show accesses, on a stack that others may have had before. */
 void am_alloc_stack(uintptr_t top);
 
-/* The outermost region of this thread began or ended; nested ones are counted here. */
+/* The outermost region of this thread began or ended, and its record is there; nested ones are counted
+ * here. */
 void am_view_begin(void);
 void am_view_end(void);
 void am_view_wait(void);
 void am_view_wake(void);
+/* One more region is exposed. */
+void am_view_count_open(void);
+/* This thread ends. */
+void am_view_quit(void);
+
+/* A lane, a block of numbers, the mode. False: this thread can log no access. */
+bool am_view_is_ready(void);
+
+/* A new stretch. */
+void am_view_new_block(struct am_view *v);
+static inline void am_view_new_stretch(struct am_view *v)
+{
+	const uint64_t next = v->stretch + (UINT64_C(1) << AM_STRETCH_SHIFT);
+
+	am_view_doubt();
+	if (am_likely(v->stretch != 0 && next >> AM_BLOCK_SHIFT == v->stretch >> AM_BLOCK_SHIFT))
+		v->stretch = next;
+	else
+		am_view_new_block(v);
+}
 
 /* In init: do sections matter? */
 void am_view_prepare(void);
 /* view_sections.c: this thread logged something else since: did a section begin or end? */
 void am_view_follow(struct am_view *v);
 
-/* Is there nothing to do for this thread? A few loads. */
+static inline struct am_open am_view_now(void)
+{
+	union {
+		uint64_t word;
+		struct am_open now;
+	} u = {__atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED)};
+	return u.now;
+}
+
+/* Outside regions: may an edge have come to this thread since the last cut? */
+static inline bool am_view_is_reached(const struct am_view *v)
+{
+	const struct am_open now = am_view_now();
+
+	return now.open != 0 && v->reached == now.generation;
+}
+
+/* Is there nothing to do for this thread, whatever it accesses? */
 static inline bool am_view_sleeps(void)
 {
-	if (am_unlikely(am_state() != AM_ON))
+	if (am_unlikely(am_state() < AM_ON))
 		return true;
 	if (am_after.has_sections && am_tls.head - am_view.own_units != am_view.others)
 		am_view_follow(&am_view);
-	return am_view_mode == AM_VIEW_REGIONS && am_view.depth == 0 &&
-	       __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED) == 0;
+	return false;
 }
 
-/* The same in two loads, if am_view_rest found it so. `head` is that of the ring + 1. */
-static inline bool am_view_is_idle(uint64_t head)
+/* Nor for an access to this cell: it is nobody's or ours, and concerns nobody. */
+static inline bool am_view_is_idle(const struct am_cell *c)
 {
-	if (am_unlikely(am_state() != AM_ON))
+	if (__atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) != am_view.idle)
+		return false;
+	if (!c)
 		return true;
-	return head == am_view.idle_head &&
-	       __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED) == 0;
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, am_view.stretch);
 }
 
-/* Behind an access that took the slow path. */
+/* Behind an access that took the slow path, or a region. */
 static inline void am_view_rest(void)
 {
-	const bool is_idle = am_view_mode == AM_VIEW_REGIONS && am_view.depth == 0 &&
+	const bool is_idle = am_state() == AM_DEFER && am_view.depth == 0 &&
 			     (!am_after.has_sections ||
-			      am_tls.head - am_view.own_units == am_view.others);
+			      am_tls.head - am_view.own_units == am_view.others) &&
+			     !am_view_is_reached(&am_view);
 
-	am_view.idle_head = is_idle ? am_tls.head + 1 : 0;
+	am_view.idle = is_idle ? __atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) : ~UINT64_C(0);
 }
 
 static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writes)
@@ -179,14 +201,14 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 
 /* Where a lazy access was made, for the one who may have to tell it late: the return address << 16,
  * below it what tells addresses of one place apart. */
-enum { AM_PLACES = 1024 };
+enum { AM_PLACES = 2048 };
 
 static inline uint64_t *am_view_place(uint64_t *places, uintptr_t address, bool writes)
 {
 	/* Half for mappings and stacks, half for the program's own data, which large arrays spare. */
 	const uintptr_t low = address >> 3 & (AM_PLACES / 4 - 1);
 
-	return &places[(low | (address >> 45 & 1) * (AM_PLACES / 4)) * 2 + writes];
+	return &places[low + (address >> 45 & 1) * (AM_PLACES / 4) + writes * (AM_PLACES / 2)];
 }
 
 static inline uint64_t am_view_place_key(uintptr_t address)
@@ -196,7 +218,7 @@ static inline uint64_t am_view_place_key(uintptr_t address)
 
 /*
  * The whole of a callback for one access that does not cross a word, if it is known or can be
- * remembered in its cell. Only while fast_head tells that this thread is where it was when last asked.
+ * remembered in its cell; `fast` tells whether that may be asked at all.
  * The cell is not changed in one step: an access of another thread in the same few nanoseconds would
  * be a race, whose order the callbacks, which come before the accesses, cannot tell either.
  */
@@ -208,24 +230,25 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 
 	if (am_unlikely(!c))
 		return false;
-	const uint64_t stretch = v->stretch, w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-	if (am_filter_has(w, stretch, bytes))
+	const uint64_t fast = v->fast, w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+	if (am_filter_has(w, fast, bytes))
 		return true;
-	if (am_unlikely(!am_filter_same_block(w, stretch)))
+	const uint64_t block = AM_BLOCK_OTHER << AM_BLOCK_SHIFT;
+	/* Ours, and nothing of others is hidden in what is written. */
+	if (am_unlikely(((w ^ fast) & (block | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0))
 		return false;
 	const uint64_t old = writes ? w : __atomic_load_n(&c->r, __ATOMIC_RELAXED);
-	if (!writes && am_filter_has(old, stretch, bytes))
+	if (!writes && am_filter_has(old, fast, bytes))
 		return true;
-	const uint64_t hidden = (w & AM_CELL_MORE) >> AM_MORE_SHIFT & bytes;
-	const bool is_same = am_filter_same_stretch(old, stretch);
-	if (am_unlikely(writes ? hidden != 0
-			       : !am_filter_same_block(old, stretch) ||
-					 (hidden & ~(old >> AM_MORE_SHIFT)) != 0))
+	if (!writes && am_unlikely(((old ^ fast) & block) != 0 ||
+				   (w & ~old & bytes << AM_MORE_SHIFT) != 0))
 		return false;
-	if (am_unlikely(!is_same && (old & AM_CELL_BYTES & ~bytes) != 0))
+	const bool is_same = am_filter_same_stretch(old, fast);
+	if (bytes != AM_CELL_BYTES && am_unlikely(!is_same && (old & AM_CELL_BYTES & ~bytes) != 0))
 		return false;
+	const uint64_t kept = AM_CELL_MORE | AM_CELL_LOGGED;
 	__atomic_store_n(writes ? &c->w : &c->r,
-			 (is_same ? old : stretch | (old & (AM_CELL_MORE | AM_CELL_LOGGED))) |
+			 (old & (bytes != AM_CELL_BYTES && is_same ? kept | AM_CELL_BYTES : kept)) | fast |
 				 bytes | AM_CELL_LAZY,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(am_view_place(v->places, address, writes),

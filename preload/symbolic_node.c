@@ -17,7 +17,7 @@
 
 struct am_sym *am_sym_self(void)
 {
-	if (am_state() != AM_ON || am_opt.mode == AM_MODE_CHECK || am_tls.event || am_tls.muted ||
+	if (am_state() < AM_ON || am_opt.mode == AM_MODE_CHECK || am_tls.event || am_tls.muted ||
 	    am_tls.inside || (!am_tls.lane && am_thread_self() == AM_NO_THREAD))
 		return NULL;
 	struct am_sym *s = am_tls.lane->symbolic;

@@ -180,7 +180,7 @@ struct am_start *am_start_new(void *(*run)(void *), void *arg, struct am_here he
 		}
 		__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
 		am_log_thread(AM_FORK, s->id, here);
-		if (am_state() == AM_ON)
+		if (am_state() >= AM_ON)
 			am_drain_start();
 		return s;
 	}

@@ -31,11 +31,12 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 /* All that the fast paths do not take: `what` is the size, and the bits below. */
 enum { READS = 1 << 8, WRITES = 1 << 9, IS_VOLATILE = 1 << 10 };
 
-static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
+static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa,
+					     const struct am_cell *c)
 {
 	const struct am_here here = {pc, cfa};
 
-	if (am_view_is_idle(am_tls.head + 1))
+	if (am_state() < AM_ON || (am_view_is_idle(c) && IN_WORD((uintptr_t)p, what & 0xff)))
 		return;
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
 	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
@@ -45,55 +46,26 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 	am_view_rest();
 }
 
-/* In a stretch that may be lazy, an access that is not known yet; its bytes are in `what` too. */
-enum { BYTES_SHIFT = 16 };
-
-static __attribute__((noinline)) void remember_read(void *p, unsigned what, uintptr_t pc,
-						    uintptr_t cfa, struct am_cell *c)
-{
-	if (am_unlikely(!am_view_fast(c, (uintptr_t)p, what >> BYTES_SHIFT, false, pc)))
-		slowly(p, what & 0xffff, pc, cfa);
-}
-
-static __attribute__((noinline)) void remember_write(void *p, unsigned what, uintptr_t pc,
-						     uintptr_t cfa, struct am_cell *c)
-{
-	if (am_unlikely(!am_view_fast(c, (uintptr_t)p, what >> BYTES_SHIFT, true, pc)))
-		slowly(p, what & 0xffff, pc, cfa);
-}
-
-/* The two usual ends, known and idle, use no register that would have to be saved. */
+/* Nothing is called but at the end, so that no register has to be saved. */
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
-		enum {                                                                             \
-			WHAT = bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |               \
-			       (is_volatile ? IS_VOLATILE : 0)                                     \
-		};                                                                                 \
-		const uint64_t head = am_tls.head + 1;                                             \
-		if (head == am_view.fast_head) {                                                   \
-			struct am_cell *c = am_shadow_find((uintptr_t)p);                          \
-			const uint64_t at = am_filter_bytes((uintptr_t)p & 7, bytes);              \
-			if (!IN_WORD((uintptr_t)p, bytes) || am_unlikely(!c))                      \
-				slowly(p, WHAT, (uintptr_t)__builtin_return_address(0),            \
-				       (uintptr_t)__builtin_dwarf_cfa());                          \
-			else if (!am_filter_known(am_cell_load(c), am_view.stretch, at, writes))   \
-				(writes ? remember_write : remember_read)(                         \
-					p, WHAT | (unsigned)at << BYTES_SHIFT,                     \
-					(uintptr_t)__builtin_return_address(0),                    \
-					(uintptr_t)__builtin_dwarf_cfa(), c);                      \
-			return;                                                                    \
-		}                                                                                  \
-		if (!am_view_is_idle(head))                                                        \
-			slowly(p, WHAT, (uintptr_t)__builtin_return_address(0),                    \
-			       (uintptr_t)__builtin_dwarf_cfa());                                  \
+		struct am_cell *c = am_shadow_find((uintptr_t)p);                                  \
+		if (!IN_WORD((uintptr_t)p, bytes) ||                                               \
+		    !am_view_fast(c, (uintptr_t)p, am_filter_bytes((uintptr_t)p & 7, bytes),       \
+				  writes, (uintptr_t)__builtin_return_address(0)))                 \
+			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
+					  (is_volatile ? IS_VOLATILE : 0),                         \
+			       (uintptr_t)__builtin_return_address(0),                             \
+			       (uintptr_t)__builtin_dwarf_cfa(), c);                               \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \
 		(void)pc;                                                                          \
 		slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |                    \
 				  (is_volatile ? IS_VOLATILE : 0),                                 \
-		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());  \
+		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),   \
+		       am_shadow_find((uintptr_t)p));                                              \
 	}
 AM_TSAN_ACCESSES(ACCESS)
 

@@ -134,7 +134,7 @@ AM_TSAN_WIDTHS(ATOMICS)
 AM_EXPORT void __tsan_atomic_thread_fence(int mo)
 {
 	am_atomic_fence(mo);
-	if (am_view_mode == AM_VIEW_RECORD && am_state() == AM_ON) {
+	if (am_view_mode == AM_VIEW_RECORD && am_state() >= AM_ON) {
 		struct am_record r = {.kind = AM_FENCE, .n_ext = 1};
 		r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_ORDER << AM_R_DETAIL_SHIFT,
 					    1 + (uint64_t)AM_TSAN_ORDER(mo)};

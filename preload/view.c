@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "atommon/checker.h"
-#include "preload/runtime.h"
+#include "preload/defer.h"
 #include "preload/late.h"
+#include "preload/runtime.h"
 #include "preload/shadow.h"
 
 uint32_t am_view_mode;
 struct am_view_open am_view_open;
-__thread struct am_view am_view;
+__thread struct am_view am_view = {.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0)};
 
 static uint64_t last_block;
 
@@ -38,19 +39,13 @@ void am_view_prepare(void)
 
 /* ---- stretches ------------------------------------------------------------------------------- */
 
-static void new_stretch(struct am_view *v)
+void am_view_new_block(struct am_view *v)
 {
-	const uint64_t one = UINT64_C(1) << AM_STRETCH_SHIFT;
-	const uint64_t next = v->stretch + one;
-
-	v->fast_head = 0;
-	if (v->stretch != 0 && next >> AM_BLOCK_SHIFT == v->stretch >> AM_BLOCK_SHIFT) {
-		v->stretch = next;
-		return;
-	}
 	const uint64_t block = __atomic_add_fetch(&last_block, 1, __ATOMIC_RELAXED);
-	if (am_likely(block < AM_BLOCK_OTHER)) {
-		v->stretch = (block << AM_BLOCK_SHIFT) + one;
+
+	if (am_likely(block < AM_BLOCK_OTHER - 1)) {
+		v->stretch = (block << AM_BLOCK_SHIFT) + (UINT64_C(1) << AM_STRETCH_SHIFT);
+		v->mark_head = ~UINT64_C(0); /* a mark must come before what is told late of it */
 		am_late_block(v);
 	} else {
 		v->stretch = AM_BLOCK_OTHER << AM_BLOCK_SHIFT; /* no numbers left: has_numbers() */
@@ -63,6 +58,45 @@ static bool has_numbers(const struct am_view *v)
 	return am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER);
 }
 
+/* What is kept with the lane: places, and what waits. It may have been another thread's; the last of
+ * the places tells whose they are. */
+static void take_memory(struct am_view *v)
+{
+	struct am_lane *lane = am_tls.lane;
+	const size_t bytes = (AM_PLACES + 1) * sizeof *lane->places;
+
+	if (!lane->places)
+		lane->places = am_shadow_memory(bytes);
+	else
+		memset(lane->places, 0, bytes);
+	if (!lane->defer)
+		lane->defer = am_shadow_memory(sizeof *lane->defer);
+	if (!lane->places || !lane->defer)
+		return;
+	lane->places[AM_PLACES] = am_tls.id - 1;
+	lane->defer->n = 0;
+	__atomic_store_n(&lane->defer->open, 0, __ATOMIC_RELAXED);
+	v->places = lane->places;
+	v->defer = lane->defer;
+	if (has_numbers(v))
+		am_late_block(v);
+}
+
+/*
+ * The program shows its accesses: from here on lock operations that concern nobody are not logged. The
+ * mark tells the checker that it is data that counts.
+ */
+static void start_deferring(struct am_view *v)
+{
+	uint32_t expected = AM_ON;
+
+	if (am_tls.event || !v->defer)
+		return;
+	am_late_mark_now(v, (struct am_here){0, (uintptr_t)__builtin_dwarf_cfa()});
+	__atomic_compare_exchange_n(&am_wiped.state, &expected, AM_DEFER, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
 /* A lane, a block of numbers, the mode. False: this access cannot be logged. */
 static bool is_ready(struct am_view *v)
 {
@@ -73,13 +107,22 @@ static bool is_ready(struct am_view *v)
 		    am_thread_self() == AM_NO_THREAD)
 			return false;
 	if (am_unlikely(v->stretch == 0))
-		new_stretch(v);
+		am_view_new_block(v);
 	if (am_unlikely(!v->has_stack)) {
 		v->has_stack = 1;
+		if (am_view_mode == AM_VIEW_REGIONS)
+			take_memory(v);
 		if (am_tls.lane->index != 0)
 			am_alloc_stack(am_tls.lane->stack_top);
 	}
+	if (am_unlikely(am_state() == AM_ON) && am_view_mode == AM_VIEW_REGIONS)
+		start_deferring(v);
 	return am_view_mode != AM_VIEW_NONE;
+}
+
+bool am_view_is_ready(void)
+{
+	return is_ready(&am_view);
 }
 
 /* Did this thread log anything but accesses since it last asked? */
@@ -94,19 +137,27 @@ static bool has_others(struct am_view *v)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-void am_view_begin(void)
+void am_view_count_open(void)
 {
-	struct am_view *v = &am_view;
-	struct am_open old = am_view_open.now, next;
+	struct am_open old = am_view_now(), next;
 
-	if (v->depth++ != 0)
-		return;
-	new_stretch(v);
 	do {
 		next = old;
 		next.generation += next.open++ == 0;
 	} while (!__atomic_compare_exchange(&am_view_open.now, &old, &next, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED));
+}
+
+void am_view_begin(void)
+{
+	struct am_view *v = &am_view;
+
+	if (v->depth++ != 0)
+		return;
+	am_view_new_stretch(v);
+	if (v->defer)
+		__atomic_store_n(&v->defer->open, v->stretch | AM_EXPOSED, __ATOMIC_RELEASE);
+	am_view_count_open();
 }
 
 void am_view_end(void)
@@ -115,9 +166,23 @@ void am_view_end(void)
 
 	if (v->depth == 0 || --v->depth != 0)
 		return;
-	v->reached = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
-	new_stretch(v);
+	am_late_matter(v);
+	v->reached = am_view_now().generation;
+	am_view_new_stretch(v);
+	if (v->defer)
+		__atomic_store_n(&v->defer->open, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A region that was left by ending the thread is over. */
+void am_view_quit(void)
+{
+	struct am_view *v = &am_view;
+
+	if (v->depth == 0)
+		return;
+	v->depth = 1;
+	am_view_end();
 }
 
 /* A condition wait ends a region, and its return begins another (regions.h). A handler that runs while
@@ -174,7 +239,7 @@ static bool record_wants(struct am_view *v, uint64_t *word, const struct touch *
 	const uint64_t twice = UINT64_C(1) << (16 + a->writes);
 
 	if (has_others(v))
-		new_stretch(v);
+		am_view_new_stretch(v);
 	if (!am_filter_same_stretch(shadow, v->stretch)) {
 		__atomic_store_n(word, v->stretch | kind, __ATOMIC_RELAXED);
 		return true;
@@ -205,7 +270,7 @@ static bool replace(struct am_view *v, const struct touch *a, struct am_cell *ce
 {
 	const bool is_foreign = am_filter_foreign(old.w, v->stretch);
 
-	if (is_foreign || old.w == 0) {
+	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0) {
 		if (!__atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST,
 						 __ATOMIC_RELAXED))
 			return false;
@@ -223,6 +288,12 @@ static bool replace(struct am_view *v, const struct touch *a, struct am_cell *ce
 	return true;
 }
 
+/* The cell as far as it matters. */
+static struct am_cell look(const struct am_view *v, struct am_cell c)
+{
+	return am_view_mode == AM_VIEW_STRETCH || am_late_matters(v, c) ? c : am_filter_over(c, v->stretch);
+}
+
 /* The access is logged, whatever the cell says. */
 static void force(struct am_view *v, struct am_cell *cell, const struct touch *a)
 {
@@ -230,7 +301,16 @@ static void force(struct am_view *v, struct am_cell *cell, const struct touch *a
 
 	do
 		old = am_cell_load(cell);
-	while (!replace(v, a, cell, old, am_filter_logged(old, v->stretch, a->bytes, a->writes)));
+	while (!replace(v, a, cell, old, am_filter_logged(look(v, old), v->stretch, a->bytes, a->writes)));
+}
+
+/* Something is about to be logged: what waits comes before it, and from here on this thread matters. */
+static void come_forward(struct am_view *v, struct am_here here)
+{
+	if (v->defer && v->defer->n && am_tls.event == 0 && !v->is_telling)
+		am_defer_tell(here);
+	am_late_matter(v);
+	v->reached = am_view_now().generation;
 }
 
 static void remember_place(const struct am_view *v, const struct touch *a)
@@ -245,40 +325,44 @@ static void remember_place(const struct am_view *v, const struct touch *a)
 static bool check_wants(struct am_view *v, struct am_cell *cell, const struct touch *a)
 {
 	const bool is_stretched = am_view_mode == AM_VIEW_STRETCH;
-	const uint32_t generation = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
-	const uint32_t open = __atomic_load_n(&am_view_open.now.open, __ATOMIC_RELAXED);
 
 	if (is_stretched && has_others(v))
-		new_stretch(v);
+		am_view_new_stretch(v);
 	for (;;) {
 		const struct am_cell old = am_cell_load(cell);
 		if (am_filter_known(old, v->stretch, a->bytes, a->writes))
 			return false;
-		switch (am_filter_decide(old, v->stretch, a->bytes, a->writes,
+		const struct am_cell seen = look(v, old);
+		switch (am_filter_decide(seen, v->stretch, a->bytes, a->writes,
 					 v->depth != 0 && !is_stretched,
-					 is_stretched || v->reached == generation,
-					 is_stretched ? 1 : open)) {
+					 is_stretched || am_view_is_reached(v),
+					 is_stretched ? 1 : am_view_now().open)) {
 		case AM_FILTER_DROP:
 			return false;
 		case AM_FILTER_NEW_STRETCH:
-			new_stretch(v);
-			v->reached = generation;
+			am_view_new_stretch(v);
 			break;
 		case AM_FILTER_LAZY:
 			if (is_stretched || !a->may_be_lazy)
 				break;
-			am_late_mark_stretch(v, a->here);
-			if (!replace(v, a, cell, old,
-				     am_filter_lazy(old, v->stretch, a->bytes, a->writes)))
-				continue;
-			remember_place(v, a);
-			return false;
+			if (am_likely(v->defer != NULL)) {
+				am_late_mark_stretch(v, a->here);
+				if (!replace(v, a, cell, old,
+					     am_filter_lazy(seen, v->stretch, a->bytes, a->writes)))
+					continue;
+				remember_place(v, a);
+				return false;
+			}
+			break;
 		case AM_FILTER_LOG:
 			break;
 		}
-		if (replace(v, a, cell, old,
-			    am_filter_logged(old, v->stretch, a->bytes, a->writes)))
-			return true;
+		if (!replace(v, a, cell, old,
+			     am_filter_logged(seen, v->stretch, a->bytes, a->writes)))
+			continue;
+		if (!is_stretched)
+			come_forward(v, a->here);
+		return true;
 	}
 }
 
@@ -289,8 +373,7 @@ static bool wants(struct am_view *v, const struct touch *a)
 	if (am_view_mode == AM_VIEW_RECORD && is_private(v, cell ? cell->w : 0, a))
 		return false;
 	/* Nobody was here and nothing leads here: no cell is needed for that (filter.h, 3). */
-	if (!cell && am_view_mode == AM_VIEW_REGIONS && v->depth == 0 &&
-	    v->reached != __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED))
+	if (!cell && am_view_mode == AM_VIEW_REGIONS && v->depth == 0 && !am_view_is_reached(v))
 		return false;
 	if (!cell)
 		cell = am_shadow_make(a->word);
@@ -336,47 +419,38 @@ static bool wants_all(struct am_view *v, enum am_kind kind, uintptr_t address, u
 	return is_wanted;
 }
 
-/* Outside regions: does an edge reach this thread, as far as it knows? */
-static bool is_reached(const struct am_view *v)
-{
-	return v->reached == __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
-}
-
-/*
- * May the next accesses take the fast path? Outside regions they may even when meanwhile no region
- * is open any more: what is remembered then is of a generation that is over, and so never told.
- */
+/* May the next accesses take the fast path? */
 static void refresh(struct am_view *v)
 {
-	const bool is_fast = v->places && v->marked == v->stretch && am_tls.event == 0 &&
-			     (v->depth != 0 || is_reached(v));
+	const bool is_fast = am_state() == AM_DEFER && am_view_mode == AM_VIEW_REGIONS && v->defer &&
+			     has_numbers(v) && am_tls.event == 0 &&
+			     (v->depth != 0 ? v->is_waiting || v->marked == v->stretch
+					    : v->marked == v->stretch && am_view_is_reached(v));
 
-	v->fast_head = is_fast ? am_tls.head + 1 : 0;
+	v->fast = is_fast ? v->stretch : AM_STRETCH_NONE;
 }
 
 /*
  * The first access of a stretch, or after something else was logged: true if there is nothing to do
- * but what the fast path does, or nothing at all (filter.h, 3).
+ * but what the fast path does, or nothing at all (filter.h, 2 and 3).
  */
 static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigned size,
 		      struct am_here here)
 {
-	const uint64_t bytes = am_filter_bytes(address & 7, size);
-
-	if (am_view_mode != AM_VIEW_REGIONS || !has_numbers(v) || (address & 7) + size > 8)
+	if (am_view_mode != AM_VIEW_REGIONS || !has_numbers(v) || (address & 7) + size > 8 || !v->defer)
 		return false;
-	if (v->depth == 0 && !is_reached(v)) {
+	if (v->depth == 0 && !am_view_is_reached(v)) {
 		const struct am_cell *c = am_shadow_find(address);
 		const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
-		return w == 0 || (am_filter_same_block(w, v->stretch) &&
-				  (w >> AM_MORE_SHIFT & bytes) == 0);
+		return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, v->stretch);
 	}
-	if (am_tls.head + 1 != v->fast_head) {
+	if (v->fast == AM_STRETCH_NONE) {
 		am_late_mark_stretch(v, here);
 		refresh(v);
 	}
-	return am_tls.head + 1 == v->fast_head &&
-	       am_view_fast(am_shadow_find(address), address, bytes, writes, here.pc);
+	return v->fast != AM_STRETCH_NONE &&
+	       am_view_fast(am_shadow_find(address), address, am_filter_bytes(address & 7, size), writes,
+			    here.pc);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -418,7 +492,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 /* Whole words that need no question, from `at` on. */
 static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintptr_t pc)
 {
-	while (at < end && am_tls.head + 1 == am_view.fast_head) {
+	while (at < end && am_view.fast != AM_STRETCH_NONE) {
 		const unsigned offset = at & 7;
 		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
 		if (!am_view_fast(am_shadow_find(at), at & ~(uintptr_t)7,
@@ -457,8 +531,9 @@ void am_view_counted(void)
 
 	if (v->depth != 0)
 		return;
-	new_stretch(v);
-	v->reached = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
+	am_view_new_stretch(v);
+	am_late_matter(v);
+	v->reached = am_view_now().generation;
 }
 
 void am_view_touched(uintptr_t address, size_t size)

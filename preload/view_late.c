@@ -8,14 +8,16 @@
 
 #include <string.h>
 
+#include "preload/defer.h"
 #include "preload/lane.h"
 
 /* Whose numbers these are, and what of them may still have to be told late. */
 static struct block {
 	uint32_t thread;
-	uint32_t generation; /* in which it last logged a mark */
-	uint64_t first;	     /* the first stretch that has a mark of that generation */
+	uint32_t generation; /* in which it last logged something that matters */
+	uint64_t first;	     /* the first stretch that matters in that generation */
 	uint64_t *places;
+	struct am_deferred *defer;
 } blocks[AM_BLOCK_OTHER];
 
 void am_late_block(const struct am_view *v)
@@ -24,6 +26,7 @@ void am_late_block(const struct am_view *v)
 
 	b->thread = am_tls.id - 1;
 	b->places = v->places;
+	b->defer = v->defer;
 }
 
 /* ---- marks, and accesses told late ------------------------------------------------------------ */
@@ -56,42 +59,75 @@ static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintpt
 	am_late_count(v, head);
 }
 
-static uint32_t number_of(uint64_t stretch)
+void am_late_mark_now(struct am_view *v, struct am_here here)
 {
-	return (uint32_t)(stretch >> AM_STRETCH_SHIFT);
+	v->marked = v->stretch;
+	log_mark(v, am_tls.id - 1, am_late_number(v->stretch), here.cfa);
+	v->mark_head = am_tls.head;
 }
 
-/* The lane's, which may have been another thread's. The last entry tells whose they are. */
-static uint64_t *take_places(void)
+void am_late_follow_thread(struct am_view *v, uint32_t thread, struct am_here here)
 {
-	struct am_lane *lane = am_tls.lane;
-	const size_t bytes = (AM_PLACES + 1) * sizeof *lane->places;
-
-	if (!lane->places)
-		lane->places = am_shadow_memory(bytes);
-	else
-		memset(lane->places, 0, bytes);
-	if (lane->places)
-		lane->places[AM_PLACES] = am_tls.id - 1;
-	return lane->places;
+	log_mark(v, thread, 0, here.cfa);
 }
 
 void am_late_mark_stretch(struct am_view *v, struct am_here here)
 {
-	struct block *b = &blocks[v->stretch >> AM_BLOCK_SHIFT];
-	const uint32_t generation = __atomic_load_n(&am_view_open.now.generation, __ATOMIC_RELAXED);
-
-	if (v->marked == v->stretch)
+	if (v->marked == v->stretch || v->is_waiting)
 		return;
-	v->marked = v->stretch;
-	if (!v->places)
-		b->places = v->places = take_places();
-	if (b->generation != generation) {
-		__atomic_store_n(&b->first, v->stretch, __ATOMIC_RELAXED);
-		/* partner: the load in tell_late */
-		__atomic_store_n(&b->generation, generation, __ATOMIC_RELEASE);
+	if (v->depth == 0 && v->mark_head == am_tls.head)
+		v->marked = v->stretch;
+	else
+		am_late_mark_now(v, here);
+	if (v->depth != 0)
+		__atomic_store_n(&v->defer->told, v->stretch, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+	am_late_matter(v);
+}
+
+void am_late_matter(struct am_view *v)
+{
+	struct block *b = &blocks[v->stretch >> AM_BLOCK_SHIFT];
+	const uint32_t generation = am_view_now().generation;
+
+	if (v->stretch == 0 || v->stretch >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER ||
+	    b->generation == generation)
+		return;
+	__atomic_store_n(&b->first, v->stretch, __ATOMIC_RELAXED);
+	/* partner: the load in does_matter */
+	__atomic_store_n(&b->generation, generation, __ATOMIC_RELEASE);
+}
+
+/* Of a stretch that is not an open region. */
+static bool does_matter(const struct block *b, uint64_t stretch)
+{
+	const struct am_open now = am_view_now();
+
+	return now.open != 0 &&
+	       __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == now.generation &&
+	       stretch >= __atomic_load_n(&b->first, __ATOMIC_RELAXED);
+}
+
+static uint64_t open_stretch(const struct block *b)
+{
+	/* partner: the store in deepen */
+	return b->defer ? __atomic_load_n(&b->defer->open, __ATOMIC_ACQUIRE) & ~AM_EXPOSED : 0;
+}
+
+bool am_late_matters(const struct am_view *v, struct am_cell c)
+{
+	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
+
+	if (owner == 0)
+		return false;
+	if (owner == AM_BLOCK_OTHER)
+		return am_view_now().open != 0;
+	const struct block *b = &blocks[owner];
+	if (!am_filter_same_block(c.w, v->stretch)) {
+		const uint64_t open = open_stretch(b);
+		if (open && (am_filter_same_stretch(c.w, open) || am_filter_same_stretch(c.r, open)))
+			return true;
 	}
-	log_mark(v, b->thread, number_of(v->stretch), here.cfa);
+	return does_matter(b, am_filter_newest(c));
 }
 
 /* Where that lazy access was made, 0 if it is not remembered any more. */
@@ -104,16 +140,17 @@ static uintptr_t place_of(const struct block *b, uintptr_t address, bool writes)
 	return (seen & 0xffff) == am_view_place_key(address) ? seen >> 16 : 0;
 }
 
-/* Nothing is said of accesses that no open region can have to do with: those that were made before
- * the last moment when none was open. */
+/* Nothing is said of accesses that do not matter. */
 bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
 		      struct am_here here)
 {
 	const struct block *b = &blocks[late.stretch >> AM_BLOCK_SHIFT];
 
-	if (!late.bytes ||
-	    __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) != am_view_open.now.generation ||
-	    late.stretch < __atomic_load_n(&b->first, __ATOMIC_RELAXED))
+	if (!late.bytes)
+		return false;
+	const bool is_open = b->thread != am_tls.id - 1 && open_stretch(b) == late.stretch &&
+			     am_defer_expose(v, b->defer, b->thread, late.stretch, here);
+	if (!is_open && !does_matter(b, late.stretch))
 		return false;
 	if (b->thread != am_tls.id - 1 &&
 	    !(am_filter_same_block(v->synced, late.stretch) && v->synced >= late.stretch)) {
@@ -133,7 +170,7 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 					      .ordered = word + at};
 			r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
 						    (uint64_t)b->thread << 32 |
-							    number_of(late.stretch)};
+							    am_late_number(late.stretch)};
 			const uint64_t head = am_tls.head;
 			am_log_record(&r, (struct am_here){place_of(b, word, writes),
 							   here.cfa});

@@ -44,6 +44,10 @@ struct entry { /* one access in the list of its word */
 	struct am_access access;
 };
 
+struct mark {
+	uint32_t number, node, older; /* of the same thread, NONE */
+};
+
 struct thread {
 	uint32_t id;
 	uint32_t node; /* of the open region, NONE outside */
@@ -63,11 +67,11 @@ struct am_fullgraph {
 	struct am_checker_config config;
 	struct am_mem *mem;
 	struct am_checker_stats stats;
-	struct vec nodes, arcs, entries, threads, queue;
+	struct vec nodes, arcs, entries, threads, queue, mark_list;
 	struct am_map words;	/* word + 1 -> first entry + 1 */
 	struct am_map thread_of; /* id + 1 -> index + 1 */
 	struct am_map pairs;	/* source << 32 | target, + 1 */
-	struct am_map marks;	/* thread << 32 | number of a mark, + 1 -> node + 1 */
+	struct am_map marks;	/* thread + 1 -> its newest mark + 1 */
 	uint32_t era, search;
 	bool data, locks, stopped;
 	struct am_cycle cycle;
@@ -91,6 +95,7 @@ static void *push(struct am_fullgraph *g, struct vec *v, size_t bytes)
 
 #define NODE(g, i) (&((struct node *)(g)->nodes.at)[i])
 #define ARC(g, i) (&((struct arc *)(g)->arcs.at)[i])
+#define MARK(g, i) (&((struct mark *)(g)->mark_list.at)[i])
 #define ENTRY(g, i) (&((struct entry *)(g)->entries.at)[i])
 
 struct am_fullgraph *am_fullgraph_new(const struct am_checker_config *config, struct am_mem *mem)
@@ -119,6 +124,7 @@ void am_fullgraph_free(struct am_fullgraph *g)
 	am_map_free(&g->thread_of, mem);
 	am_map_free(&g->pairs, mem);
 	am_map_free(&g->marks, mem);
+	am_mem_free(mem, g->mark_list.at, g->mark_list.cap * sizeof(struct mark));
 	am_mem_free(mem, g, sizeof *g);
 }
 
@@ -513,21 +519,32 @@ static void on_mark(struct am_fullgraph *g, struct thread *t, const struct am_ev
 	if (ev->object != AM_THREAD_OBJECT(ev->thread) || t->muted || !wants_data(g))
 		return;
 	const uint32_t me = t->node != NONE ? t->node : node_new(g, t, ev);
-	uint64_t *place = am_map_put(&g->marks, g->mem, ((uint64_t)t->id << 32 | number) + 1);
-	if (me == NONE || !place) {
+	uint64_t *place = am_map_put(&g->marks, g->mem, (uint64_t)t->id + 1);
+	struct mark *mark = place ? push(g, &g->mark_list, sizeof *mark) : NULL;
+	if (me == NONE || !mark) {
 		g->stopped = true;
 		return;
 	}
 	const struct am_access access = access_of(g, me, ev);
 	program_edge(g, t, me, &access);
-	*place = (uint64_t)me + 1;
+	*mark = (struct mark){number, me, (uint32_t)*place - 1};
+	*place = g->mark_list.n;
+}
+
+/* The node of the newest mark that is not younger than this number. */
+static uint32_t mark_find(const struct am_fullgraph *g, uint32_t thread, uint32_t number)
+{
+	const uint64_t *newest = am_map_find(&g->marks, (uint64_t)thread + 1);
+	uint32_t i = newest ? (uint32_t)*newest - 1 : NONE;
+
+	while (i != NONE && !am_mark_covers(MARK(g, i)->number, number))
+		i = MARK(g, i)->older;
+	return i == NONE ? NONE : MARK(g, i)->node;
 }
 
 static void on_late(struct am_fullgraph *g, const struct am_event *ev)
 {
-	/* No thread has the last number. */
-	const uint64_t *mark = ev->aux != UINT64_MAX ? am_map_find(&g->marks, ev->aux + 1) : NULL;
-	const uint32_t me = mark ? (uint32_t)*mark - 1 : NONE;
+	const uint32_t me = mark_find(g, (uint32_t)(ev->aux >> 32), (uint32_t)ev->aux);
 
 	if (me == NONE || !g->data || NODE(g, me)->era != g->era || !ev->size ||
 	    (ev->object & 7) + ev->size > 8)

@@ -75,11 +75,11 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 		(struct am_mark){c->newest, number, c->front[slot].transaction, c->front[slot].place};
 }
 
-/* The newest with this number: they mostly ask for recent ones. */
+/* The newest that is not younger: they mostly ask for recent ones. */
 static const struct am_mark *find(const struct am_vertex *v, uint32_t number)
 {
 	for (uint32_t i = v->n_marks; i-- > 0;)
-		if (v->mark[i].number == number)
+		if (am_mark_covers(v->mark[i].number, number))
 			return &v->mark[i];
 	return NULL;
 }

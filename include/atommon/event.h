@@ -64,7 +64,8 @@
 	X(modules, MODULES, none, "the module table changed (dlopen, dlclose)")                    \
 	X(ext, EXT, none, "raw only: continues the record before it")                              \
 	X(mark, MARK, addr, "live only: accesses told late may name this moment, by number `aux`")  \
-	X(late, LATE, addr, "live only: `size` bytes were accessed at mark `aux` (mode 1: written)")
+	X(late, LATE, addr, "live only: `size` bytes were accessed at mark `aux` (mode 1: written)") \
+	X(told, TOLD, addr, "live only: an event of another thread, or of earlier, see below")
 
 enum am_kind {
 #define X(text, name, object, meaning) AM_##name,
@@ -172,13 +173,26 @@ enum {
  */
 
 /*
- * Accesses told late (live checking only; never in a trace). A thread that leaves accesses unlogged
- * because nobody else is concerned logs a mark before the first of them in each stretch
- * (preload/filter.h): object AM_THREAD_OBJECT of itself, numbered there; the mark's number takes the
- * place of the site, or is `aux`. Whoever comes to be concerned logs a mark on that object too, so as
- * to come behind it, and then late: object and size are the bytes, `aux` is the thread << 32 | the
- * mark's number, the record's number is that of the bytes.
+ * Accesses told late (live checking only; never in a trace). A thread leaves accesses unlogged
+ * that concern nobody else; they are of numbered stretches (preload/filter.h). Behind what it did log
+ * it logs a mark: object AM_THREAD_OBJECT of itself, numbered there; the stretch's number takes the
+ * place of the site, or is `aux`. Accesses of a stretch lie at the newest mark that covers it. Whoever
+ * comes to be concerned logs a mark on that object too, so as to come behind, and then late: object and
+ * size are the bytes, `aux` is the thread << 32 | the stretch's number, the record's number is that of
+ * the bytes.
+ *
+ * Nor does a region leave records as long as nothing in it must be logged. What began it is then
+ * told by its thread, or before that by another that comes to be concerned: `told` carries an event of
+ * the thread aux >> 32, in its stretch (uint32_t)aux; `value` is its kind, | its place among those
+ * of the stretch << 8, | its aux << 32. They may be told twice (analyzer/core/told.c). Mark comes
+ * last.
  */
+/* Does a mark of `mark` stand for the accesses of stretch `number`? Numbers rise within a block of
+ * 2^30, and a thread that gets a new block logs a mark. */
+static inline bool am_mark_covers(uint32_t mark, uint32_t number)
+{
+	return (mark ^ number) >> 30 == 0 && mark <= number;
+}
 
 /* Extension tags and what they carry. */
 enum am_ext {

@@ -90,15 +90,16 @@ static void graph_init(struct graph *g)
 /* The filter's state as preload/view.c keeps it, and where its events go. */
 static struct {
 	struct am_cell cell[WORDS];
-	uint64_t stretch[THREADS], marked[THREADS], first[THREADS];
-	uint32_t open, generation, reached[THREADS], mark_generation[THREADS];
-	int depth[THREADS], region_tx[THREADS];
+	uint64_t stretch[THREADS], first[THREADS], open_stretch[THREADS];
+	uint32_t open, generation, reached[THREADS], log_generation[THREADS];
+	int depth[THREADS], told_depth[THREADS], region_tx[THREADS];
+	bool is_exposed[THREADS], is_dirty[THREADS];
 	struct graph graph;
 	struct {
 		uint64_t stretch;
 		int tx;
 	} mark[NODES];
-	int n_marks, n_late;
+	int n_marks, n_late, n_untold;
 	struct am_mem mem, twin_mem;
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
@@ -161,53 +162,113 @@ static uint64_t next_stretch(int t)
 	return thin.stretch[t] += UINT64_C(1) << AM_STRETCH_SHIFT;
 }
 
+/* Stretches from here on may have to be told late: the first thing logged in this generation. */
+static void count(int t)
+{
+	thin.is_dirty[t] = true;
+	if (thin.log_generation[t] == thin.generation)
+		return;
+	thin.log_generation[t] = thin.generation;
+	thin.first[t] = thin.stretch[t];
+}
+
 static int tx_of(int t)
 {
 	return thin.depth[t] ? thin.region_tx[t] : new_tx(&thin.graph, t);
 }
 
-static void mark(int t)
+static void put_mark(int t, uint64_t stretch)
 {
-	if (thin.marked[t] == thin.stretch[t])
-		return;
-	thin.marked[t] = thin.stretch[t];
-	if (thin.mark_generation[t] != thin.generation) {
-		thin.mark_generation[t] = thin.generation;
-		thin.first[t] = thin.stretch[t];
-	}
-	thin.mark[thin.n_marks].stretch = thin.stretch[t];
+	thin.is_dirty[t] = false;
+	thin.mark[thin.n_marks].stretch = stretch;
 	thin.mark[thin.n_marks++].tx = tx_of(t);
 	send((struct am_event){.kind = AM_MARK,
 			       .object = AM_THREAD_OBJECT(t),
-			       .site = number_of(thin.stretch[t])},
+			       .site = number_of(stretch)},
 	     t);
+}
+
+/* Behind what was logged, before something that may be told late. */
+static void mark(int t)
+{
+	if (thin.is_dirty[t])
+		put_mark(t, thin.stretch[t]);
+}
+
+/* The open region of a thread is told, by itself or by another, and counts from here on. */
+static void expose(int t)
+{
+	if (!thin.open_stretch[t] || thin.is_exposed[t])
+		return;
+	thin.is_exposed[t] = true;
+	thin.generation += thin.open++ == 0;
+	thin.region_tx[t] = new_tx(&thin.graph, t);
+	for (; thin.told_depth[t] < thin.depth[t]; thin.told_depth[t]++)
+		send((struct am_event){.kind = AM_BEGIN, .object = 1}, t);
+	put_mark(t, thin.open_stretch[t]);
+}
+
+/* Before anything is logged. */
+static void flush(int t)
+{
+	expose(t);
+	count(t);
+}
+
+/* Case 6. */
+static bool matters_of(int owner, uint64_t stretch)
+{
+	return stretch == thin.open_stretch[owner] ||
+	       (thin.open && thin.log_generation[owner] == thin.generation &&
+		stretch >= thin.first[owner]);
+}
+
+static bool matters(int t, struct am_cell c)
+{
+	const int owner = (int)(c.w >> AM_BLOCK_SHIFT) - 1;
+
+	if (owner < 0)
+		return false;
+	if (owner != t && thin.open_stretch[owner] &&
+	    (am_filter_same_stretch(c.w, thin.open_stretch[owner]) ||
+	     am_filter_same_stretch(c.r, thin.open_stretch[owner])))
+		return true;
+	return thin.open && thin.log_generation[owner] == thin.generation &&
+	       am_filter_newest(c) >= thin.first[owner];
 }
 
 /* One thread tells what the owner of a cell has not logged. */
 static bool tell_late(int t, int word, struct am_late late, bool writes)
 {
-	const unsigned owner = (unsigned)(late.stretch >> AM_BLOCK_SHIFT) - 1;
+	const int owner = (int)(late.stretch >> AM_BLOCK_SHIFT) - 1;
 
-	if (!late.bytes || thin.mark_generation[owner] != thin.generation ||
-	    late.stretch < thin.first[owner])
+	if (!late.bytes || !matters_of(owner, late.stretch)) {
+		thin.n_untold += late.bytes != 0;
 		return false;
+	}
+	if (late.stretch == thin.open_stretch[owner])
+		expose(owner);
+	flush(t);
 	thin.n_late++;
-	for (int i = 0; i < thin.n_marks; i++)
-		if (thin.mark[i].stretch == late.stretch)
-			thin.graph.access[thin.graph.n_access++] =
-				(struct access){thin.mark[i].tx, word, late.bytes, writes};
-	for (unsigned at = 0; at < 8;) {
+	int at = thin.n_marks;
+	while (at-- > 0 && !(am_filter_same_block(thin.mark[at].stretch, late.stretch) &&
+			     thin.mark[at].stretch <= late.stretch))
+		;
+	if (at >= 0)
+		thin.graph.access[thin.graph.n_access++] =
+			(struct access){thin.mark[at].tx, word, late.bytes, writes};
+	for (unsigned b = 0; b < 8;) {
 		unsigned n = 0;
-		while (at + n < 8 && late.bytes >> (at + n) & 1)
+		while (b + n < 8 && late.bytes >> (b + n) & 1)
 			n++;
 		if (n)
 			send((struct am_event){.kind = AM_LATE,
-					       .object = 0x1000 + (uint64_t)word * 8 + at,
+					       .object = 0x1000 + (uint64_t)word * 8 + b,
 					       .size = n,
 					       .mode = writes,
 					       .aux = (uint64_t)owner << 32 | number_of(late.stretch)},
 			     t);
-		at += n ? n : 1;
+		b += n ? n : 1;
 	}
 	return true;
 }
@@ -230,11 +291,21 @@ static uint64_t settle(int t, int word, uint64_t bytes, bool writes)
 	return is_told ? AM_CELL_LOGGED : 0;
 }
 
+/* The cell as far as it matters. */
+static struct am_cell look(int t, int word)
+{
+	const struct am_cell c = thin.cell[word];
+
+	return matters(t, c) ? c : am_filter_over(c, thin.stretch[t]);
+}
+
 /* The access is logged because of another of its words. */
 static void force(int t, int word, uint64_t bytes, bool writes)
 {
+	const struct am_cell c = look(t, word);
+
 	settle(t, word, bytes, writes);
-	thin.cell[word] = am_filter_logged(thin.cell[word], thin.stretch[t], bytes, writes);
+	thin.cell[word] = am_filter_logged(c, thin.stretch[t], bytes, writes);
 }
 
 /* Of one word: is the access to be logged? As in preload/view.c. */
@@ -244,47 +315,65 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 
 	if (am_filter_known(*c, thin.stretch[t], bytes, writes))
 		return false;
+	const struct am_cell seen = look(t, word);
 	enum am_filter_answer answer =
-		am_filter_decide(*c, thin.stretch[t], bytes, writes, thin.depth[t] != 0,
+		am_filter_decide(seen, thin.stretch[t], bytes, writes, thin.depth[t] != 0,
 				 thin.reached[t] == thin.generation, thin.open);
 	if (answer == AM_FILTER_LAZY && !may_be_lazy)
 		answer = AM_FILTER_LOG;
 	if (answer == AM_FILTER_DROP)
 		return false;
-	if (answer == AM_FILTER_NEW_STRETCH) {
+	if (answer == AM_FILTER_NEW_STRETCH)
 		next_stretch(t);
-		thin.reached[t] = thin.generation;
-	}
 	const uint64_t logged = settle(t, word, bytes, writes);
 	if (answer == AM_FILTER_LAZY) {
-		mark(t);
-		*c = am_filter_lazy(*c, thin.stretch[t], bytes, writes);
+		if (thin.depth[t] == 0)
+			mark(t);
+		*c = am_filter_lazy(seen, thin.stretch[t], bytes, writes);
 		c->w |= logged;
 		return false;
 	}
-	*c = am_filter_logged(*c, thin.stretch[t], bytes, writes);
+	flush(t);
+	thin.reached[t] = thin.generation;
+	*c = am_filter_logged(seen, thin.stretch[t], bytes, writes);
 	return true;
 }
 
 static void region_begin(int t)
 {
 	if (thin.depth[t]++ == 0) {
-		if (thin.open++ == 0)
-			thin.generation++;
-		next_stretch(t);
-		thin.region_tx[t] = new_tx(&thin.graph, t);
+		if (thin.is_dirty[t]) { /* one of its own, outside */
+			thin.depth[t] = 0;
+			mark(t);
+			thin.depth[t] = 1;
+		}
+		thin.open_stretch[t] = next_stretch(t);
+		return;
 	}
-	send((struct am_event){.kind = AM_BEGIN, .object = 1}, t);
+	if (thin.is_exposed[t]) {
+		send((struct am_event){.kind = AM_BEGIN, .object = 1}, t);
+		thin.told_depth[t]++;
+	}
 }
 
 static void region_end(int t)
 {
-	send((struct am_event){.kind = AM_END, .object = 1}, t);
+	if (thin.is_exposed[t]) {
+		flush(t);
+		for (; thin.told_depth[t] < thin.depth[t]; thin.told_depth[t]++) /* begun since */
+			send((struct am_event){.kind = AM_BEGIN, .object = 1}, t);
+		send((struct am_event){.kind = AM_END, .object = 1}, t);
+		thin.told_depth[t]--;
+	}
 	if (--thin.depth[t] != 0)
 		return;
+	thin.open_stretch[t] = 0;
+	next_stretch(t);
+	if (!thin.is_exposed[t])
+		return;
+	thin.is_exposed[t] = false;
 	thin.reached[t] = thin.generation;
 	thin.open--;
-	next_stretch(t);
 }
 
 /* As hook_alloc.c does it. Returns whether the graph has a cycle. */
@@ -293,8 +382,6 @@ static bool thin_free_word(int t, int word)
 	struct am_cell *c = &thin.cell[word];
 	bool is_told = (c->w & AM_CELL_LOGGED) != 0;
 
-	if (thin.depth[t] == 0 && thin.open == 0)
-		return false;
 	if (am_filter_foreign(c->w, thin.stretch[t])) {
 		is_told |= tell_late(t, word, am_filter_last_write(*c), true);
 		is_told |= tell_late(t, word, am_filter_last_read(*c), false);
@@ -302,12 +389,12 @@ static bool thin_free_word(int t, int word)
 	*c = (struct am_cell){0, 0};
 	if (!is_told)
 		return false;
+	if (thin.depth[t] == 0)
+		next_stretch(t);
+	flush(t);
 	send((struct am_event){.kind = AM_FREE, .object = 0x1000 + (uint64_t)word * 8, .aux = 8}, t);
 	const bool r = add_access(&thin.graph, tx_of(t), word, 0xff, true, true);
-	if (thin.depth[t] == 0) {
-		next_stretch(t);
-		thin.reached[t] = thin.generation;
-	}
+	thin.reached[t] = thin.generation;
 	return r;
 }
 
@@ -361,6 +448,9 @@ static struct result run(bool checks)
 	const unsigned eagerness = 2 + pick(8); /* how often a region begins or ends */
 	const unsigned home = pick(5), whole = pick(3), frees = pick(2) ? 12 : 1000;
 	const unsigned reads = 2 + pick(6); /* one access in so many writes */
+	/* Mostly, or always, as if regions locked what they use: runs without a cycle for long. */
+	const unsigned rudeness = pick(3) ? 2 + pick(40) : 1;
+	bool uses[THREADS][WORDS + 1] = {{false}};
 
 	graph_init(&full);
 	thin_init(checks);
@@ -370,7 +460,8 @@ static struct result run(bool checks)
 		const int t = (int)pick(threads);
 		if (pick(eagerness) == 0) {
 			if (depth[t] && pick(3)) {
-				depth[t]--;
+				if (--depth[t] == 0)
+					memset(uses[t], 0, sizeof uses[t]);
 				region_end(t);
 			} else if (depth[t] < 3) {
 				if (depth[t]++ == 0)
@@ -381,7 +472,13 @@ static struct result run(bool checks)
 		}
 		/* Mostly a word of one's own. */
 		const int word = home && pick(5) < home ? t % (int)words : (int)pick(words);
-		bool full_cycle = false, thin_cycle = false;
+		bool full_cycle = false, thin_cycle = false, is_used = false;
+		for (unsigned other = 0; other < threads; other++)
+			is_used |= other != (unsigned)t && (uses[other][word] || uses[other][word + 1]);
+		if (is_used && pick(rudeness) != 0)
+			continue;
+		if (depth[t])
+			uses[t][word] = uses[t][word + 1] = true;
 		if (pick(frees) == 0) {
 			full_cycle = add_access(&full, depth[t] ? tx[t] : new_tx(&full, t), word, 0xff,
 						true, true);

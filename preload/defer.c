@@ -1,0 +1,381 @@
+/*
+ * What waits until it is known to matter (see defer.h). Runs in application threads.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/defer.h"
+
+#include "preload/lane.h"
+#include "preload/late.h"
+
+_Static_assert(AM_DEFER_MAX <= 0xff, "the place among the items has 8 bits");
+
+static struct am_unit unit(enum am_ext tag, uint64_t w1)
+{
+	return (struct am_unit){AM_EXT | (uint64_t)tag << AM_R_DETAIL_SHIFT, w1};
+}
+
+static uint8_t kind_of(const struct am_item *item)
+{
+	return (uint8_t)item->what;
+}
+
+static uint64_t object_of(const struct am_item *item)
+{
+	return item->what >> 16;
+}
+
+bool am_defer_make(struct am_view *v)
+{
+	if (am_tls.event || am_tls.muted || am_tls.inside || am_tls.owned || am_tls.ended ||
+	    !am_view_is_ready())
+		return false;
+	return v->defer != NULL && !v->is_telling && v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER;
+}
+
+/* May this thread let something wait? */
+static inline bool is_ready(struct am_view *v)
+{
+	const struct am_tls *t = &am_tls;
+
+	if (am_likely(v->defer && t->event == 0 && !(t->muted | t->inside | t->ended | t->owned)))
+		return !v->is_telling && v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER;
+	return am_defer_make(v);
+}
+
+/* Sections are followed by what was logged; what waits is counted at once, but behind that. */
+static inline void catch_up(struct am_view *v)
+{
+	if (am_after.has_sections && am_unlikely(am_tls.head - v->own_units != v->others))
+		am_view_follow(v);
+}
+
+/* From here to leave() handlers of this thread log in the old way. */
+static inline void enter(struct am_here here)
+{
+	am_tls.event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void leave(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	am_tls.event = 0;
+}
+
+/* Before the first item: what was logged before must be seen to be before. */
+static inline void start(struct am_view *v, struct am_here here)
+{
+	if (v->defer->n == 0 && am_unlikely(am_tls.head != v->mark_head))
+		am_late_mark_now(v, here);
+}
+
+static inline void append(struct am_view *v, enum am_kind kind, uintptr_t object, uint64_t where)
+{
+	struct am_deferred *d = v->defer;
+	const uint32_t n = d->n;
+
+	if (n == 0) {
+		v->limit = am_tls.limit;
+		am_tls.limit = 0;
+	}
+	d->item[n] = (struct am_item){(uint64_t)kind | object << 16, where};
+	/* partner: the reader in am_defer_expose. On x86 a plain store. */
+	__atomic_store_n(&d->n, n + 1, __ATOMIC_RELEASE);
+}
+
+/* Forget the items from `n` on. */
+static inline void cut(struct am_view *v, uint32_t n)
+{
+	v->defer->n = n;
+	if (n == 0)
+		am_tls.limit = v->limit;
+}
+
+/* One more level of regions; the outermost waits. */
+static inline void deepen(struct am_view *v)
+{
+	if (v->depth++ != 0)
+		return;
+	v->defer->begin = v->defer->n - 1;
+	v->is_waiting = 1;
+	am_view_new_stretch(v);
+	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
+	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
+		v->fast = v->stretch;
+}
+
+/* The outermost region ends, and waits: forget it, unless somebody came to its cells. */
+static inline bool forget(struct am_view *v)
+{
+	uint64_t open = v->stretch;
+
+	/* partner: the exchange in am_defer_expose */
+	if (!__atomic_compare_exchange_n(&v->defer->open, &open, 0, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		return false;
+	v->is_waiting = 0;
+	v->depth = 0;
+	v->n_forgotten++;
+	am_view_new_stretch(v);
+	am_view_rest();
+	return true;
+}
+
+static inline bool is_logged(const struct am_view *v)
+{
+	return v->depth != 0 && !v->is_waiting;
+}
+
+/* ---- locks ------------------------------------------------------------------------------------ */
+
+bool am_defer_acquire(uintptr_t mutex, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (!is_ready(v))
+		return false;
+	catch_up(v);
+	if (is_logged(v) || v->defer->n == AM_DEFER_MAX)
+		return false;
+	start(v, here);
+	const uint64_t site = am_site(&am_tls, AM_ACQUIRE, here);
+	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v))) /* a handler, meanwhile */
+		return false;
+	enter(here);
+	append(v, AM_ACQUIRE, mutex, site << 32);
+	if (am_after.has_sections && v->held++ == 0)
+		deepen(v);
+	leave();
+	return true;
+}
+
+/* The item by which the mutex is held, n if none. */
+static inline uint32_t find(const struct am_deferred *d, uintptr_t mutex)
+{
+	const uint64_t what = AM_ACQUIRE | mutex << 16;
+	unsigned released = 0;
+
+	for (uint32_t i = d->n; i-- > 0;) {
+		if (d->item[i].what == what && released-- == 0)
+			return i;
+		released += d->item[i].what == (AM_RELEASE | mutex << 16);
+	}
+	return d->n;
+}
+
+static void take_out(struct am_deferred *d, uint32_t i)
+{
+	for (d->n--; i < d->n; i++)
+		d->item[i] = d->item[i + 1];
+}
+
+bool am_defer_release(uintptr_t mutex, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (!is_ready(v))
+		return false;
+	catch_up(v);
+	struct am_deferred *d = v->defer;
+	if (d->n == 0)
+		return false;
+	const uint32_t at = find(d, mutex);
+	if (at == d->n || (v->depth != 0 && d->n == AM_DEFER_MAX))
+		return false;
+	bool is_done = true;
+	enter(here);
+	const bool ends = am_after.has_sections && v->held == 1;
+	if (ends && v->depth == 1) {
+		is_done = forget(v);
+		if (is_done)
+			cut(v, 0);
+	} else if (v->depth != 0) {
+		append(v, AM_RELEASE, mutex, (uint64_t)am_site(&am_tls, AM_RELEASE, here) << 32);
+		v->depth -= ends;
+	} else {
+		take_out(d, at);
+		if (d->n == 0)
+			cut(v, 0);
+	}
+	v->held -= is_done && v->held > 0;
+	leave();
+	return is_done;
+}
+
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (am_state() != AM_DEFER || !is_ready(v))
+		return false;
+	catch_up(v);
+	if (is_logged(v) || v->defer->n == AM_DEFER_MAX)
+		return false;
+	start(v, here);
+	const uint64_t site = am_site(&am_tls, kind, here);
+	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v)))
+		return false;
+	enter(here);
+	append(v, kind, object, site << 32 | aux);
+	deepen(v);
+	leave();
+	return true;
+}
+
+/* Without the region that began at d->begin: a lock that is still held stays. */
+static void shrink(struct am_view *v)
+{
+	struct am_deferred *d = v->defer;
+	uint32_t n = d->begin;
+
+	for (uint32_t i = d->begin; i < d->n; i++) {
+		const struct am_item item = d->item[i];
+		if (kind_of(&item) == AM_ACQUIRE) {
+			d->item[n++] = item;
+		} else if (kind_of(&item) == AM_RELEASE) {
+			uint32_t k = n;
+			while (k > 0 && d->item[k - 1].what != (AM_ACQUIRE | object_of(&item) << 16))
+				k--;
+			if (k > 0) {
+				for (n--; k <= n; k++)
+					d->item[k - 1] = d->item[k];
+			}
+		}
+	}
+	cut(v, n);
+}
+
+bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	struct am_view *v = &am_view;
+	bool is_done = true;
+
+	if (!v->is_waiting || !is_ready(v))
+		return false;
+	catch_up(v);
+	if (!v->is_waiting || (v->depth > 1 && v->defer->n == AM_DEFER_MAX))
+		return false;
+	enter(here);
+	if (v->depth > 1) {
+		append(v, kind, object, (uint64_t)am_site(&am_tls, kind, here) << 32 | aux);
+		v->depth--;
+	} else {
+		is_done = forget(v);
+		if (is_done)
+			shrink(v);
+	}
+	leave();
+	return is_done;
+}
+
+/* ---- telling ---------------------------------------------------------------------------------- */
+
+static void tell_item(const struct am_item *item, uint32_t place, uint32_t thread, uint64_t stretch,
+		      struct am_here here)
+{
+	const uint64_t what = kind_of(item) | (uint64_t)place << 8;
+	const uint32_t aux = (uint32_t)item->where;
+	struct am_record r = {.kind = AM_TOLD, .n_ext = 1, .object = object_of(item),
+			      .site = (uint32_t)(item->where >> 32)};
+
+	if (thread == am_tls.id - 1 && !aux) {
+		r.ext[0] = unit(AM_X_AUX, what << 32 | am_late_number(stretch));
+	} else {
+		r.ext[0] = unit(AM_X_AUX, (uint64_t)thread << 32 | am_late_number(stretch));
+		r.ext[1] = unit(AM_X_VALUE, what | (uint64_t)aux << 32);
+		r.n_ext = 2;
+	}
+	am_log_record(&r, (struct am_here){0, here.cfa});
+}
+
+/* Of locks outside regions nobody else tells: as they are. */
+static void tell_lock(const struct am_item *item, struct am_here here)
+{
+	struct am_record r = {.kind = kind_of(item), .object = object_of(item),
+			      .site = (uint32_t)(item->where >> 32)};
+
+	am_log_record(&r, (struct am_here){0, here.cfa});
+}
+
+void am_defer_tell(struct am_here here)
+{
+	struct am_view *v = &am_view;
+	struct am_deferred *d = v->defer;
+	struct am_item item[AM_DEFER_MAX];
+	const uint32_t n = d->n;
+	const uint64_t head = am_tls.head, stretch = v->stretch;
+	const bool is_region = v->is_waiting;
+
+	__builtin_memcpy(item, d->item, sizeof item);
+	v->is_waiting = 0;
+	am_tls.limit = v->limit;
+	if (is_region) {
+		uint64_t open = stretch;
+		/* partner: the exchange in am_defer_expose */
+		if (__atomic_compare_exchange_n(&d->open, &open, stretch | AM_EXPOSED, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			am_view_count_open();
+		am_late_matter(v);
+	}
+	v->is_telling = 1;
+	for (uint32_t i = 0; i < n; i++)
+		if (is_region)
+			tell_item(&item[i], i, am_tls.id - 1, stretch, here);
+		else
+			tell_lock(&item[i], here);
+	am_late_count(v, head);
+	if (is_region) {
+		am_late_mark_now(v, here);
+		__atomic_store_n(&d->told, stretch, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+	}
+	v->is_telling = 0;
+	__atomic_store_n(&d->n, 0, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+}
+
+bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, uint64_t stretch,
+		     struct am_here here)
+{
+	uint64_t open = __atomic_load_n(&d->open, __ATOMIC_ACQUIRE);
+	struct am_item item[AM_DEFER_MAX];
+
+	if ((open & ~AM_EXPOSED) != stretch)
+		return false;
+	if (open == stretch) {
+		/* partner: the exchanges of its thread, in forget and am_defer_tell */
+		if (__atomic_compare_exchange_n(&d->open, &open, stretch | AM_EXPOSED, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			am_view_count_open();
+		else if (open != (stretch | AM_EXPOSED))
+			return false;
+	}
+	if (__atomic_load_n(&d->told, __ATOMIC_ACQUIRE) == stretch)
+		return true;
+	const uint32_t n = __atomic_load_n(&d->n, __ATOMIC_ACQUIRE);
+	__builtin_memcpy(item, d->item, sizeof item);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* If its thread went on it has told all by itself, and the items may be others by now. */
+	if (n > AM_DEFER_MAX || __atomic_load_n(&d->open, __ATOMIC_ACQUIRE) != (stretch | AM_EXPOSED) ||
+	    __atomic_load_n(&d->told, __ATOMIC_ACQUIRE) == stretch)
+		return true;
+	const uint64_t head = am_tls.head;
+	const uint8_t was_telling = v->is_telling;
+	v->is_telling = 1; /* before what waits here: it happened before */
+	am_late_follow_thread(v, thread, here);
+	for (uint32_t i = 0; i < n; i++)
+		tell_item(&item[i], i, thread, stretch, here);
+	struct am_record r = {.kind = AM_TOLD, .n_ext = 2, .has_seq = true,
+			      .object = AM_THREAD_OBJECT(thread), .ordered = AM_THREAD_OBJECT(thread)};
+	r.ext[0] = unit(AM_X_AUX, (uint64_t)thread << 32 | am_late_number(stretch));
+	r.ext[1] = unit(AM_X_VALUE, AM_MARK);
+	am_log_record(&r, (struct am_here){0, here.cfa});
+	v->is_telling = was_telling;
+	if (!was_telling && v->defer && v->defer->n) {
+		v->limit = am_tls.limit;
+		am_tls.limit = 0;
+	}
+	am_late_count(v, head);
+	__atomic_store_n(&d->told, stretch, __ATOMIC_RELEASE);
+	return true;
+}

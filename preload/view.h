@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a thread stands among stretches and regions (shadow.h). Known to log.h, because a lock operation
+ * that is logged may change it. */
+#ifndef ATOMMON_PRELOAD_VIEW_H
+#define ATOMMON_PRELOAD_VIEW_H
+
+#include "preload/filter.h"
+
+struct am_deferred; /* defer.h */
+
+/* Thread-local, initial-exec. The first line is what an access looks at. */
+struct am_view {
+	/* `stretch` while lazy accesses need no questions, else AM_STRETCH_NONE */
+	uint64_t fast;
+	/* am_view_open while accesses to what is nobody's or this thread's concern nobody; or ~0 */
+	uint64_t idle;
+	uint64_t stretch;   /* in place (filter.h); 0: no block of numbers yet */
+	uint64_t *places;   /* where they were made, newest by address: see am_view_place */
+	struct am_deferred *defer;
+	uint64_t limit;	    /* am_tls.limit while something waits */
+	uint64_t mark_head; /* ring head behind this thread's newest mark */
+	uint64_t own_units; /* of this thread's ring, written here */
+	uint64_t others; /* ring head - own_units when last looked: changes with any other record */
+	uint64_t marked;      /* stretch that has a mark, or is covered by one */
+	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
+	uint64_t n_forgotten; /* regions that left no record */
+	uint32_t reached;     /* generation */
+	uint32_t depth;	      /* of regions */
+	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
+	uint32_t held;	      /* locks, as far as sections are followed */
+	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
+	uint8_t has_stack;    /* what others did on its stack before was forgotten */
+	uint8_t is_waiting;   /* the outermost region is open and not told */
+	uint8_t is_telling;   /* what waits is being told */
+} __attribute__((aligned(64)));
+extern __thread struct am_view am_view
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Ask again at the next access. */
+static inline void am_view_doubt(void)
+{
+	am_view.fast = AM_STRETCH_NONE;
+	am_view.idle = ~UINT64_C(0);
+}
+
+#endif
