@@ -328,6 +328,7 @@ void am_defer_tell(struct am_here here)
 	am_late_count(v, head);
 	if (is_region) {
 		am_late_mark_now(v, here);
+		v->marked = stretch;
 		__atomic_store_n(&d->told, stretch, __ATOMIC_RELEASE); /* partner: am_defer_expose */
 	}
 	v->is_telling = 0;

@@ -61,7 +61,6 @@ static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintpt
 
 void am_late_mark_now(struct am_view *v, struct am_here here)
 {
-	v->marked = v->stretch;
 	log_mark(v, am_tls.id - 1, am_late_number(v->stretch), here.cfa);
 	v->mark_head = am_tls.head;
 }
@@ -75,10 +74,9 @@ void am_late_mark_stretch(struct am_view *v, struct am_here here)
 {
 	if (v->marked == v->stretch || v->is_waiting)
 		return;
-	if (v->depth == 0 && v->mark_head == am_tls.head)
-		v->marked = v->stretch;
-	else
+	if (v->depth != 0 || v->mark_head != am_tls.head)
 		am_late_mark_now(v, here);
+	v->marked = v->stretch;
 	if (v->depth != 0)
 		__atomic_store_n(&v->defer->told, v->stretch, __ATOMIC_RELEASE); /* partner: am_defer_expose */
 	am_late_matter(v);

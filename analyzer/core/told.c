@@ -1,6 +1,7 @@
 /*
  * Events told by others or afterwards: each once, as an event of its thread (see told.h). Several threads
- * may tell the same begin of a region, each in a group that ends in a mark; what comes first counts.
+ * may tell the same begin of a region, each in a group that ends in a mark; what comes first counts. The
+ * region's own thread tells it too, and may by then have more to tell.
  * A group that comes when the region's own thread is already past it is old news. Runs in the drain
  * thread; no I/O, no globals.
  */
@@ -17,7 +18,7 @@ struct am_told {
 
 enum { TOLD_SHIFT = 32 };
 #define TOLD_MASK UINT64_C(0xff)
-#define IS_MARKED (UINT64_C(1) << 40) /* its mark was there: nothing is missing */
+#define IS_MARKED (UINT64_C(1) << 40) /* its mark was there */
 #define IS_KNOWN (UINT64_C(1) << 41)
 
 struct am_told *am_told_new(struct am_mem *mem)
@@ -33,6 +34,11 @@ void am_told_free(struct am_told *t)
 {
 	am_map_free(&t->threads, t->mem);
 	am_mem_free(t->mem, t, sizeof *t);
+}
+
+static bool is_at(uint64_t state, uint32_t stretch)
+{
+	return state & IS_KNOWN && (uint32_t)state == stretch;
 }
 
 /* Is `stretch` one that its thread has left? Only the thread itself goes to another block of numbers. */
@@ -57,13 +63,13 @@ static const struct am_event *translate(struct am_told *t, const struct am_event
 
 	if (!state || kind == AM_TOLD || is_past(*state, stretch))
 		return NULL;
-	if (!(*state & IS_KNOWN) || (uint32_t)*state != stretch)
+	if (!is_at(*state, stretch))
 		*state = stretch | IS_KNOWN;
-	if (*state & IS_MARKED)
-		return NULL;
 	*out = (struct am_event){.index = ev->index, .object = ev->object, .thread = thread,
 				 .site = ev->site, .kind = kind, .aux = what >> 32};
 	if (kind == AM_MARK) {
+		if (*state & IS_MARKED)
+			return NULL;
 		*state |= IS_MARKED;
 		out->aux = stretch;
 		return out;
@@ -85,7 +91,7 @@ const struct am_event *am_told_event(struct am_told *t, const struct am_event *e
 	case AM_MARK:
 		if (ev->object == AM_THREAD_OBJECT(ev->thread) && stretch &&
 		    (state = am_map_put(&t->threads, t->mem, (uint64_t)ev->thread + 1)))
-			*state = stretch | IS_KNOWN | IS_MARKED;
+			*state = (is_at(*state, stretch) ? *state : stretch) | IS_KNOWN | IS_MARKED;
 		return ev;
 	case AM_THREAD_END:
 		am_map_remove(&t->threads, (uint64_t)ev->thread + 1);

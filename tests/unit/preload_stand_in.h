@@ -3,7 +3,7 @@
 #ifndef ATOMMON_TESTS_PRELOAD_STAND_IN_H
 #define ATOMMON_TESTS_PRELOAD_STAND_IN_H
 
-#include "preload/shadow.h"
+#include "preload/defer.h"
 
 volatile int __atommon_armed;
 __thread struct am_view am_view;
@@ -39,8 +39,29 @@ void am_view_end(void)
 {
 }
 
+void am_view_quit(void)
+{
+}
+
 void am_view_prepare(void)
 {
+}
+
+bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	(void)kind, (void)object, (void)aux, (void)here;
+	return false;
+}
+
+bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	(void)kind, (void)object, (void)aux, (void)here;
+	return false;
+}
+
+void am_defer_tell(struct am_here here)
+{
+	(void)here;
 }
 
 #endif

@@ -1,0 +1,102 @@
+/*
+ * analyzer/core/told.c: events told by others or afterwards come out once, as their thread's.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "atommon/mem.h"
+#include "atommon/told.h"
+
+static struct am_mem mem;
+static struct am_told *told;
+static struct am_event out;
+
+static void setup(void)
+{
+	am_mem_init(&mem, 1 << 20);
+	told = am_told_new(&mem);
+	cr_assert(told);
+}
+
+static void teardown(void)
+{
+	am_told_free(told);
+	am_mem_destroy(&mem);
+}
+
+TestSuite(told, .init = setup, .fini = teardown);
+
+/* What thread `by` tells of thread 1: its event `place` of `stretch`. */
+static bool tell(uint32_t by, uint32_t stretch, unsigned place, enum am_kind kind)
+{
+	struct am_event ev = {.kind = AM_TOLD, .thread = by, .object = 0x40, .site = 7, .index = 3};
+
+	if (by == 1) {
+		ev.aux = ((uint64_t)place << 8 | kind) << 32 | stretch;
+	} else {
+		ev.aux = UINT64_C(1) << 32 | stretch;
+		ev.value = UINT64_C(99) << 32 | place << 8 | kind;
+		ev.flags = AM_HAS_VALUE;
+	}
+	const struct am_event *r = am_told_event(told, &ev, &out);
+	return r != NULL;
+}
+
+static void own_mark(uint32_t stretch)
+{
+	struct am_event ev = {.kind = AM_MARK, .thread = 1, .object = AM_THREAD_OBJECT(1), .site = stretch};
+
+	cr_assert(am_told_event(told, &ev, &out) == &ev);
+}
+
+Test(told, an_event_is_its_threads)
+{
+	cr_assert(tell(2, 5, 0, AM_ENTER));
+	cr_assert_eq(out.thread, 1);
+	cr_assert_eq(out.kind, AM_ENTER);
+	cr_assert_eq(out.object, 0x40);
+	cr_assert_eq(out.aux, 99);
+	cr_assert_eq(out.site, 7);
+	cr_assert_eq(out.index, 3);
+	cr_assert_eq(out.flags, 0);
+}
+
+Test(told, each_comes_once)
+{
+	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
+	cr_assert_not(tell(3, 5, 0, AM_ACQUIRE));
+	cr_assert(tell(3, 5, 1, AM_RELEASE));
+	cr_assert(tell(3, 5, 0, AM_MARK));
+	cr_assert_eq(out.aux, 5);
+	cr_assert_not(tell(2, 5, 0, AM_MARK));
+}
+
+Test(told, the_thread_itself_may_have_more_to_tell)
+{
+	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
+	cr_assert(tell(2, 5, 0, AM_MARK));
+	cr_assert_not(tell(1, 5, 0, AM_ACQUIRE));
+	cr_assert(tell(1, 5, 1, AM_RELEASE));
+	own_mark(5);
+	cr_assert_not(tell(3, 5, 1, AM_RELEASE));
+}
+
+Test(told, old_news_is_none)
+{
+	cr_assert(tell(1, 5, 0, AM_ACQUIRE));
+	own_mark(5);
+	own_mark(8);
+	cr_assert_not(tell(2, 5, 0, AM_ACQUIRE));
+	cr_assert_not(tell(2, 5, 1, AM_RELEASE));
+	cr_assert_not(tell(2, 5, 0, AM_MARK));
+	cr_assert(tell(2, 9, 0, AM_ACQUIRE));
+}
+
+Test(told, a_thread_that_ended_is_forgotten)
+{
+	struct am_event end = {.kind = AM_THREAD_END, .thread = 1, .object = 1};
+
+	own_mark(8);
+	cr_assert(am_told_event(told, &end, &out) == &end);
+	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
+}
