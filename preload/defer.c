@@ -290,6 +290,17 @@ static void tell_item(const struct am_item *item, uint32_t place, uint32_t threa
 	am_log_record(&r, (struct am_here){0, here.cfa});
 }
 
+/* Nothing but a number of the thread: who takes one later comes behind what was told here. */
+static void tell_number(uint32_t thread, uint64_t stretch, struct am_here here)
+{
+	struct am_record r = {.kind = AM_TOLD, .n_ext = 2, .has_seq = true,
+			      .object = AM_THREAD_OBJECT(thread), .ordered = AM_THREAD_OBJECT(thread)};
+
+	r.ext[0] = unit(AM_X_AUX, (uint64_t)thread << 32 | am_late_number(stretch));
+	r.ext[1] = unit(AM_X_VALUE, AM_NONE);
+	am_log_record(&r, (struct am_here){0, here.cfa});
+}
+
 /* Of locks outside regions nobody else tells: as they are. */
 static void tell_lock(const struct am_item *item, struct am_here here)
 {
@@ -307,6 +318,7 @@ void am_defer_tell(struct am_here here)
 	const uint32_t n = d->n;
 	const uint64_t head = am_tls.head, stretch = v->stretch;
 	const bool is_region = v->is_waiting;
+	bool is_told = false; /* by another, before us */
 
 	__builtin_memcpy(item, d->item, sizeof item);
 	v->is_waiting = 0;
@@ -317,9 +329,13 @@ void am_defer_tell(struct am_here here)
 		if (__atomic_compare_exchange_n(&d->open, &open, stretch | AM_EXPOSED, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			am_view_count_open();
+		else
+			is_told = true;
 		am_late_matter(v);
 	}
 	v->is_telling = 1;
+	if (is_told)
+		tell_number(am_tls.id - 1, stretch, here);
 	for (uint32_t i = 0; i < n; i++)
 		if (is_region)
 			tell_item(&item[i], i, am_tls.id - 1, stretch, here);
@@ -333,6 +349,17 @@ void am_defer_tell(struct am_here here)
 	}
 	v->is_telling = 0;
 	__atomic_store_n(&d->n, 0, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+}
+
+/* Where among the items accesses are to be shown that will be told late: any place in the region is as
+ * good for a verdict, and with the last lock that was taken is where they most likely were. */
+static uint32_t place_of_mark(const struct am_item *item, uint32_t n)
+{
+	uint32_t at = n;
+
+	while (at > 0 && kind_of(&item[at - 1]) != AM_ACQUIRE)
+		at--;
+	return at ? at : n;
 }
 
 bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, uint64_t stretch,
@@ -364,13 +391,15 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 	const uint8_t was_telling = v->is_telling;
 	v->is_telling = 1; /* before what waits here: it happened before */
 	am_late_follow_thread(v, thread, here);
-	for (uint32_t i = 0; i < n; i++)
-		tell_item(&item[i], i, thread, stretch, here);
-	struct am_record r = {.kind = AM_TOLD, .n_ext = 2, .has_seq = true,
-			      .object = AM_THREAD_OBJECT(thread), .ordered = AM_THREAD_OBJECT(thread)};
-	r.ext[0] = unit(AM_X_AUX, (uint64_t)thread << 32 | am_late_number(stretch));
-	r.ext[1] = unit(AM_X_VALUE, AM_MARK);
-	am_log_record(&r, (struct am_here){0, here.cfa});
+	const uint32_t at = place_of_mark(item, n);
+	for (uint32_t i = 0; i <= n; i++) {
+		if (i == at)
+			tell_item(&(struct am_item){AM_MARK | AM_THREAD_OBJECT(thread) << 16, 0}, 0, thread,
+				  stretch, here);
+		if (i < n)
+			tell_item(&item[i], i, thread, stretch, here);
+	}
+	tell_number(thread, stretch, here);
 	v->is_telling = was_telling;
 	if (!was_telling && v->defer && v->defer->n) {
 		v->limit = am_tls.limit;

@@ -61,7 +61,7 @@ static const struct am_event *translate(struct am_told *t, const struct am_event
 	const uint8_t kind = (uint8_t)what, place = (uint8_t)(what >> 8);
 	uint64_t *state = am_map_put(&t->threads, t->mem, (uint64_t)thread + 1);
 
-	if (!state || kind == AM_TOLD || is_past(*state, stretch))
+	if (!state || kind == AM_NONE || kind == AM_TOLD || is_past(*state, stretch))
 		return NULL;
 	if (!is_at(*state, stretch))
 		*state = stretch | IS_KNOWN;

@@ -184,8 +184,8 @@ enum {
  * Nor does a region leave records as long as nothing in it must be logged. What began it is then
  * told by its thread, or before that by another that comes to be concerned: `told` carries an event of
  * the thread aux >> 32, in its stretch (uint32_t)aux; `value` is its kind, | its place among those
- * of the stretch << 8, | its aux << 32. They may be told twice (analyzer/core/told.c). Mark comes
- * last.
+ * of the stretch << 8, | its aux << 32; without `value` it is the thread's own, and kind and place are
+ * in aux >> 32. They may be told twice (analyzer/core/told.c). A kind of 0 only carries a number.
  */
 /* Does a mark of `mark` stand for the accesses of stretch `number`? Numbers rise within a block of
  * 2^30, and a thread that gets a new block logs a mark. */
