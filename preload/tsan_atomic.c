@@ -42,6 +42,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	if (is_vain && am_view_mode != AM_VIEW_RECORD) {
 		if (s->is_locked)
 			am_slot_unlock(s->slot);
+		if (am_tls.event == here.cfa) /* by am_log_prepare: there is no record */
+			am_tls.event = 0;
 		/* The cell was told of an access: nobody's next one is covered by it. */
 		am_view_touched((uintptr_t)p, size);
 		return;

@@ -169,9 +169,15 @@ void am_view_end(void)
 	am_late_matter(v);
 	v->reached = am_view_now().generation;
 	am_view_new_stretch(v);
-	if (v->defer)
-		__atomic_store_n(&v->defer->open, 0, __ATOMIC_RELEASE);
-	__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
+	/* One that began before there was room to say so has 0 there, and was counted. */
+	const uint64_t open = v->defer ? __atomic_exchange_n(&v->defer->open, 0, __ATOMIC_SEQ_CST) : 0;
+	if (am_unlikely(v->is_waiting)) { /* ends inside a record, in a handler: could not be told */
+		v->is_waiting = 0;
+		v->defer->n = 0;
+		am_tls.limit = v->limit;
+	}
+	if (open == 0 || open & AM_EXPOSED)
+		__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
 }
 
 /* A region that was left by ending the thread is over. */
