@@ -184,12 +184,11 @@ AM_EXPORT void atommon_store_(volatile void *p, const void *value, size_t n)
 
 void am_function_event(enum am_kind kind, uintptr_t function, uint32_t name, struct am_here here)
 {
-	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .object = function};
-
 	am_arm();
 	if (kind == AM_ENTER ? am_defer_begin(kind, function, name, here)
 			     : am_defer_end(kind, function, name, here))
 		return;
+	struct am_record r = {.kind = (uint8_t)kind, .n_ext = 1, .object = function};
 	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, name};
 	am_log_record(&r, here);
 	if (kind == AM_ENTER)

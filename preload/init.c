@@ -231,6 +231,8 @@ void am_arm(void)
 {
 	uint32_t expected = AM_IDLE;
 
+	if (am_likely(am_state() != AM_IDLE))
+		return;
 	if (__atomic_compare_exchange_n(&am_wiped.state, &expected, AM_ON, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED) &&
 	    am_lane_count() > 1)

@@ -93,7 +93,7 @@ static struct am_cell *new_chunk(void)
 
 struct am_cell *am_shadow_make(uintptr_t address)
 {
-	struct am_cell *s = am_shadow_find(address);
+	struct am_cell *s = address >> AM_SHADOW_USER ? NULL : am_shadow_find(address);
 
 	if (s || address >> AM_SHADOW_USER || __atomic_load_n(&pool.is_full, __ATOMIC_RELAXED) ||
 	    !lock())
@@ -119,7 +119,8 @@ struct am_cell *am_shadow_make(uintptr_t address)
 
 bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx)
 {
-	const uintptr_t end = address + size;
+	const uintptr_t top = UINT64_C(1) << AM_SHADOW_USER;
+	const uintptr_t end = address < top && size <= top - address ? address + size : top;
 	bool was_logged = false;
 
 	for (uintptr_t at = address & ~(uintptr_t)7; at < end;) {
@@ -129,9 +130,7 @@ bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx
 		if (!c) {
 			/* Nothing in a whole giant: step over it. */
 			const uintptr_t giant = (at | ((UINT64_C(1) << AM_SHADOW_GIANT) - 1)) + 1;
-			at = at >> AM_SHADOW_USER || !am_shadow_giants[at >> AM_SHADOW_GIANT]
-				     ? giant
-				     : chunk_end;
+			at = am_shadow_giants[at >> AM_SHADOW_GIANT] ? chunk_end : giant;
 			continue;
 		}
 		for (; at < stop; at += 8, c++) {

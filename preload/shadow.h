@@ -50,20 +50,18 @@ struct am_shadow_giant {
 extern struct am_shadow_giant *am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)]
 	__attribute__((visibility("hidden")));
 
-/* The cell of an address, NULL where there is none yet. */
+/* The cell of an address in user space, NULL where there is none yet. */
 static inline struct am_cell *am_shadow_find(uintptr_t address)
 {
-	const struct am_shadow_giant *g;
+	enum { GIANTS = 1 << (AM_SHADOW_USER - AM_SHADOW_GIANT), CHUNKS = 1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK) };
+	const struct am_shadow_giant *g =
+		__atomic_load_n(&am_shadow_giants[address >> AM_SHADOW_GIANT & (GIANTS - 1)], __ATOMIC_ACQUIRE);
 
-	if (am_unlikely(address >> AM_SHADOW_USER))
-		return NULL;
-	g = __atomic_load_n(&am_shadow_giants[address >> AM_SHADOW_GIANT], __ATOMIC_ACQUIRE);
 	if (am_unlikely(!g))
 		return NULL;
-	const uintptr_t in = address & ((UINT64_C(1) << AM_SHADOW_GIANT) - 1);
 	/* partner: am_shadow_make */
-	struct am_cell *c = __atomic_load_n(&g->chunk[in >> AM_SHADOW_CHUNK], __ATOMIC_ACQUIRE);
-	return am_likely(c) ? c + ((in & ((1u << AM_SHADOW_CHUNK) - 1)) >> 3) : NULL;
+	struct am_cell *c = __atomic_load_n(&g->chunk[address >> AM_SHADOW_CHUNK & (CHUNKS - 1)], __ATOMIC_ACQUIRE);
+	return am_likely(c) ? c + (address >> 3 & ((1u << (AM_SHADOW_CHUNK - 3)) - 1)) : NULL;
 }
 
 /* The same, made if need be; NULL at the memory ceiling, from then on always. */
@@ -231,11 +229,12 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 	if (am_unlikely(!c))
 		return false;
 	const uint64_t fast = v->fast, w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-	if (am_filter_has(w, fast, bytes))
+	const uint64_t differs = w ^ (fast | bytes);
+	if ((differs & (AM_STRETCH_MASK | bytes)) == 0) /* am_filter_known */
 		return true;
 	const uint64_t block = AM_BLOCK_OTHER << AM_BLOCK_SHIFT;
 	/* Ours, and nothing of others is hidden in what is written. */
-	if (am_unlikely(((w ^ fast) & (block | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0))
+	if (am_unlikely((differs & (block | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0))
 		return false;
 	const uint64_t old = writes ? w : __atomic_load_n(&c->r, __ATOMIC_RELAXED);
 	if (!writes && am_filter_has(old, fast, bytes))

@@ -19,7 +19,10 @@ AM_EXPORT volatile int __atommon_armed = 0;
 enum { VOLATILE = 1 << 3 };
 
 /* Does an access of `size` bytes stay within its shadow word? */
-#define IN_WORD(address, size) ((size) <= 8 && ((address)&7) + (size) <= 8)
+#define IN_WORD(address, size)                                                                     \
+	((size) == 8 ? ((address)&7) == 0 : (size) < 8 && ((address)&7) + (size) <= 8)
+/* The bytes of an access that does. */
+#define BYTES_AT(address, size) ((size) == 8 ? AM_CELL_BYTES : am_filter_bytes((address)&7, size))
 
 static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
 		struct am_here here)
@@ -52,8 +55,8 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 	{                                                                                          \
 		struct am_cell *c = am_shadow_find((uintptr_t)p);                                  \
 		if (!IN_WORD((uintptr_t)p, bytes) ||                                               \
-		    !am_view_fast(c, (uintptr_t)p, am_filter_bytes((uintptr_t)p & 7, bytes),       \
-				  writes, (uintptr_t)__builtin_return_address(0)))                 \
+		    !am_view_fast(c, (uintptr_t)p, BYTES_AT((uintptr_t)p, bytes), writes,          \
+				  (uintptr_t)__builtin_return_address(0)))                 \
 			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
 					  (is_volatile ? IS_VOLATILE : 0),                         \
 			       (uintptr_t)__builtin_return_address(0),                             \
