@@ -2,7 +2,7 @@
  * The four models on random small programs with data and control flow, recorded in a random schedule:
  * `ctp` must predict exactly what exhaustive enumeration of the same events finds; what `avp` predicts
  * `value` must, what `value` predicts `ctp` must, and what `ctp` predicts `sync` must. The enumeration
- * interprets the recorded expressions itself. usage: predict_ctp [COUNT [SEED]]
+ * interprets the recorded expressions itself. usage: predict_ctp [SEED [COUNT]]
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/predict.h"
@@ -357,8 +357,8 @@ static bool check(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 300;
-	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 300;
+	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct gen_rng g = {(seed + i) * UINT64_C(0x9e3779b97f4a7c15) | 1};

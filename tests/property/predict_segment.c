@@ -1,6 +1,6 @@
 /*
  * Segments, static check and partial order reduction against plain enumeration of the whole run, on
- * random runs. usage: predict_segment [COUNT [SEED]]
+ * random runs. usage: predict_segment [SEED [COUNT]]
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/prove.h"
@@ -197,8 +197,8 @@ static bool check_run(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 5000;
-	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 5000;
+	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct gen_rng g = {(seed + i) * UINT64_C(0x9e3779b97f4a7c15) | 1};

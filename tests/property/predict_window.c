@@ -1,7 +1,7 @@
 /*
  * Windows of a long run against plain enumeration of the whole: what a window predicts the whole run shows,
  * what is proved no schedule of the whole run breaks, each region is asked about once, and the events of each
- * window can run as they were recorded behind its prologue. usage: predict_window [COUNT [SEED]]
+ * window can run as they were recorded behind its prologue. usage: predict_window [SEED [COUNT]]
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/load.h"
@@ -170,8 +170,8 @@ static bool check_run(struct gen_rng *g, const char *path)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 3000;
-	const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 3000;
+	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	char path[] = "/tmp/atommon-window-XXXXXX";
 	uint64_t i = 0;
 	bool ok = true;
