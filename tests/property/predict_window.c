@@ -66,7 +66,7 @@ static uint32_t find(const struct am_run *whole, const struct am_run *part, cons
 {
 	for (uint32_t r = 0; r < whole->region.n; r++) {
 		const struct am_run_region *b = &whole->region.at[r];
-		if (am_run_at(whole, b->thread, b->first - 1) == a->begin_index &&
+		if (b->begin_index == a->begin_index &&
 		    whole->thread[b->thread].id == part->thread[a->thread].id)
 			return r;
 	}
@@ -148,21 +148,23 @@ static bool check_run(struct gen_rng *g, const char *path)
 					.forks = gen_next(g, 3) == 0,
 					.wide = gen_next(g, 3) == 0,
 					.guarded = gen_next(g, 3) != 0};
-	struct am_loaded l;
+	struct am_loaded l, whole;
 	struct am_run run;
-	bool ok;
 
 	gen_run(g, &shape, &run);
-	uint32_t *asked = am_xalloc(run.region.n + 1, sizeof *asked);
-	ok = write_run(&run, path);
-	if (!am_loaded_open(&l, path, NULL, 4 + gen_next(g, run.raw.n)))
-		ok = wrong(&run, l.error);
+	if (!write_run(&run, path))
+		return wrong(&run, "cannot write the trace");
+	if (!am_loaded_open(&whole, path, NULL, UINT32_MAX) || !am_loaded_next(&whole, NULL, NULL))
+		return wrong(&run, whole.error);
+	bool ok = am_loaded_open(&l, path, NULL, 4 + gen_next(g, run.raw.n)) || wrong(&run, l.error);
+	uint32_t *asked = am_xalloc(whole.run.region.n + 1, sizeof *asked);
 	while (ok && am_loaded_next(&l, NULL, NULL))
-		ok = check_window(&run, &l, asked);
-	for (uint32_t r = 0; ok && r < run.region.n; r++)
+		ok = check_window(&whole.run, &l, asked);
+	for (uint32_t r = 0; ok && r < whole.run.region.n; r++)
 		if (asked[r] != 1)
-			ok = wrong(&run, "a region that was not asked about once");
+			ok = wrong(&whole.run, "a region that was not asked about once");
 	am_loaded_close(&l);
+	am_loaded_close(&whole);
 	am_run_free(&run);
 	free(asked);
 	return ok;
