@@ -19,6 +19,7 @@
 #include "preload/msg.h"
 #include "preload/output.h"
 #include "preload/path.h"
+#include "preload/retry.h"
 #include "preload/runtime.h"
 #include "preload/sink.h"
 #include "preload/statuspage.h"
@@ -68,7 +69,7 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	(void)ctx;
 	live.fast_found = true;
 	report_until(cycle->close_index);
-	if (!am_reporter_cycle(live.reporter, cycle, NULL, NULL))
+	if (am_retry_is_void(cycle) || !am_reporter_cycle(live.reporter, cycle, NULL, NULL))
 		return;
 	am_statuspage_add(&am_statuspage()->violations, 1);
 	am_live_react(am_reporter_last(live.reporter));

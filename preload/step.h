@@ -9,6 +9,7 @@
 struct am_step {
 	struct am_slot *slot;
 	bool is_logged, is_locked;
+	bool follows; /* an atomic load of the same variable, see retry.h */
 };
 
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,

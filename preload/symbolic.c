@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "atommon/perform.h"
+#include "preload/retry.h"
 #include "preload/export.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
@@ -28,20 +29,24 @@ static unsigned width_of(uint32_t meta)
 static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, struct am_here here)
 {
 	const unsigned size = 1u << (meta & 3);
-	struct am_step none = {NULL, false, false};
+	struct am_step none = {NULL, false, false, false};
 
 	if (am_meta_order(meta) >= 0)
 		return am_step_begin(kind, p, size, here);
 	if (am_view_sleeps())
 		return none;
-	am_view_access(kind, (uintptr_t)p, size, meta & AM_SYM_VOLATILE ? 8 : 0, here);
+	const bool is_volatile = meta & AM_SYM_VOLATILE, follows = am_retry_follows((uintptr_t)p);
+	am_view_access(kind, (uintptr_t)p, size, is_volatile ? 8 : 0, here);
+	if (is_volatile && kind == AM_READ)
+		am_retry_load((uintptr_t)p, here.pc, follows);
 	return none;
 }
 
 static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta, bool is_vain,
 		      struct am_here here)
 {
-	am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), is_vain, here);
+	if (am_meta_order(meta) >= 0)
+		am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), is_vain, here);
 }
 
 /* ---- recording --------------------------------------------------------------------------------

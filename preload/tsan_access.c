@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "preload/export.h"
+#include "preload/retry.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -53,6 +54,7 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
+		const bool follows = is_volatile && am_retry_follows((uintptr_t)p);                \
 		struct am_cell *c = am_shadow_find((uintptr_t)p);                                  \
 		if (!IN_WORD((uintptr_t)p, bytes) ||                                               \
 		    !am_view_fast(c, (uintptr_t)p, BYTES_AT((uintptr_t)p, bytes), writes,          \
@@ -61,6 +63,8 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 					  (is_volatile ? IS_VOLATILE : 0),                         \
 			       (uintptr_t)__builtin_return_address(0),                             \
 			       (uintptr_t)__builtin_dwarf_cfa(), c);                               \
+		if (is_volatile && reads)                                                          \
+			am_retry_load((uintptr_t)p, AM_HERE.pc, follows);                          \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \

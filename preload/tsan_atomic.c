@@ -7,6 +7,7 @@
 #include "atommon/tsan.h"
 
 #include "preload/export.h"
+#include "preload/retry.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
 #include "preload/step.h"
@@ -17,7 +18,7 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 			     struct am_here here)
 {
 	const uintptr_t address = (uintptr_t)p;
-	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
+	struct am_step s = {&am_slots[am_slot_of(address)], false, false, am_retry_follows(address)};
 
 	if (am_view_sleeps() || !am_view_wants(kind, address, size, here) ||
 	    !am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
@@ -27,8 +28,9 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 	return s;
 }
 
-void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
-		 int mo, bool is_vain, struct am_here here)
+/* The record of the step, if there is one. */
+static void finish(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+		   bool is_vain, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -59,13 +61,28 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	am_view.own_units += am_tls.head - head;
 }
 
+void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
+		 int mo, bool is_vain, struct am_here here)
+{
+	finish(s, kind, p, size, mo, is_vain, here);
+	if (is_vain)
+		am_retry_vain(s->follows);
+	else if (kind == AM_READ)
+		am_retry_load((uintptr_t)p, here.pc, s->follows);
+	else
+		am_retry_forget();
+}
+
 #define ATOMICS(bits, type)                                                                        \
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
 		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8))) {              \
 			const type seen = am_atomic##bits##_load(p, mo);                           \
-			if (am_view_sleeps() || is_known_load(p, bits / 8))                        \
+			if (am_view_sleeps() || is_known_load(p, bits / 8)) {                      \
+				am_retry_load((uintptr_t)p, AM_HERE.pc,                            \
+					      am_retry_follows((uintptr_t)p));                     \
 				return seen;                                                       \
+			}                                                                          \
 		}                                                                                  \
 		struct am_step s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                   \
 		const type value = am_atomic##bits##_load(p, mo);                                  \

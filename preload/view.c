@@ -8,6 +8,7 @@
 #include "atommon/checker.h"
 #include "preload/defer.h"
 #include "preload/late.h"
+#include "preload/retry.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
 
@@ -486,6 +487,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 		return;
 	if (wants_all(v, kind, address, size, true, here)) {
 		const uint64_t head = am_tls.head;
+		am_retry_forget();
 		if (am_likely((address & 63) + size <= 64))
 			am_log(kind, (unsigned)__builtin_ctz(size) | detail, address, here);
 		else
@@ -523,6 +525,7 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 		const uintptr_t line = (at | 63) + 1, stop = line < end ? line : end;
 		if (wants_all(v, kind, at, (unsigned)(stop - at), true, here)) {
 			const uint64_t head = am_tls.head;
+			am_retry_forget();
 			am_log_access(kind, at, stop - at, here);
 			am_late_count(v, head);
 		}

@@ -19,6 +19,8 @@ typedef void order_body(void);
 /* Runs both bodies, each in a thread, in the order that argv[1] names. */
 void order_run(int argc, char **argv, order_body *first, order_body *second);
 void order_point(void);
+/* One turn of a thread that waits: in the bad order, three of them let the first thread go on. */
+void order_spin(void);
 
 #ifdef __cplusplus
 }
