@@ -24,7 +24,7 @@
 struct am_lane *am_lanes[AM_LANES_MAX];
 __thread struct am_tls am_tls;
 
-enum { LARGE_RINGS = 4 };
+enum { LARGE_RINGS = 4, LARGE_RINGS_IN_MEMORY = 16 };
 
 static uint32_t lane_count, next_thread, lock_word, free_hint;
 
@@ -57,9 +57,9 @@ uint32_t am_thread_new_id(void)
 }
 
 /*
- * The first rings are as large as was asked for, later ones a quarter of it: a page of the file costs
+ * The first rings (more where no file is behind them) are as large as asked for, later ones a quarter: a page of the file costs
  * microseconds when it is first written, and all rings together should stay in the cache. Rings
- * shrink as memory does: a 16th of what is left, but 4 KiB at least. Kept aside from what is
+ * shrink as memory does: an eighth of what is left, but 4 KiB at least. Kept aside from what is
  * left: the smallest ring for every lane that may still come (at most half of the ceiling), so that
  * the thousandth thread has one, too.
  */
@@ -69,13 +69,14 @@ static size_t ring_bytes(void)
 	const size_t least = AM_RING_UNITS_MIN * sizeof(struct am_unit);
 	const size_t lane_bytes = (sizeof(struct am_lane) + 4095) & ~(size_t)4095;
 	uint64_t aside = (AM_LANES_MAX - lane_count) * (least + lane_bytes);
-	const size_t most = am_opt.buffer / (lane_count < LARGE_RINGS ? 1 : 4);
+	const uint32_t large = am_opt.mode == AM_MODE_CHECK ? LARGE_RINGS_IN_MEMORY : LARGE_RINGS;
+	const size_t most = am_opt.buffer / (lane_count < large ? 1 : 4);
 	size_t bytes = least;
 
 	if (aside > am_area.limit / 2)
 		aside = am_area.limit / 2;
 	const uint64_t rest = used + aside < am_area.limit ? am_area.limit - used - aside : 0;
-	while (bytes * 2 <= most && bytes * 2 * 16 <= rest)
+	while (bytes * 2 <= most && bytes * 2 * 8 <= rest)
 		bytes *= 2;
 	return bytes;
 }
