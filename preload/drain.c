@@ -41,6 +41,7 @@ enum {
 	IDLE_PASSES = 20,
 	WINDOW = AM_ATM_WINDOW / 4,
 	TORN_MAX = 1024, /* no more units in a row are torn */
+	SLICE = 4096,	 /* units of a ring for the checker at a time: they stay in the cache */
 };
 enum { NOT_RUNNING, RUNNING, STOPPED };
 
@@ -144,12 +145,14 @@ static uint64_t position(const struct am_lane *lane, uint64_t index)
 	return index - lane->dir->first + lane->dir->base;
 }
 
-/* To one sink, from *at on, in batches; `least` units at a time unless flushing. */
-static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint64_t *at, size_t least)
+/* To one sink, from *at on, in batches; `least` units at a time unless flushing, and not many more than
+ * `most` in all. */
+static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint64_t *at, size_t least,
+		     uint64_t most)
 {
 	uint64_t moved = 0;
 
-	for (;;) {
+	while (moved < most) {
 		if (least > 1 && !am_ring_has(lane, *at + least - 1))
 			return moved;
 		const uint64_t place = *at & lane->mask;
@@ -171,13 +174,17 @@ static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint6
 		if (sink == &am_sink_record)
 			give_space(lane);
 	}
+	return moved;
 }
 
-static uint64_t drain_lane(struct am_lane *lane, bool is_flush)
+/* What a ring has, but no more than it can hold: a thread that never stops must not keep the consumer
+ * with it, nor the end of the process. To the checker `slice` units. */
+static uint64_t drain_lane(struct am_lane *lane, bool is_flush, uint64_t slice)
 {
 	struct am_ringdir *dir = lane->dir;
 	const uint32_t state = __atomic_load_n(&dir->state, __ATOMIC_ACQUIRE); /* partner: lane.c */
 	const bool is_closing = state == AM_RING_CLOSING;
+	const uint64_t capacity = lane->mask + 1;
 	uint64_t moved = 0;
 
 	if (state != AM_RING_LIVE && !is_closing)
@@ -186,21 +193,45 @@ static uint64_t drain_lane(struct am_lane *lane, bool is_flush)
 	if (is_closing) /* its producer is gone: nothing will fill a hole any more */
 		am_ring_repair(lane, lane->free_tail, lane->end);
 	if (is_checking())
-		moved += feed(&am_sink_check, lane, &lane->fed, 1);
+		moved += feed(&am_sink_check, lane, &lane->fed, 1, slice);
 	if (is_recording()) {
 		/* Few large chunks compress best; but a producer that waits, or a ring smaller than a
 		 * chunk, must not wait for one. */
 		const bool is_all = is_flush || is_closing ||
 				    __atomic_load_n(&lane->is_waiting, __ATOMIC_RELAXED);
-		const size_t quarter = (lane->mask + 1) / 4;
+		const size_t quarter = capacity / 4;
 		const size_t least = quarter < BATCH - 8 ? quarter : BATCH - 8;
-		const uint64_t n = feed(&am_sink_record, lane, &dir->tail, is_all ? 1 : least);
+		const uint64_t n = feed(&am_sink_record, lane, &dir->tail, is_all ? 1 : least, capacity);
 		since_flush += n;
 		moved += n;
 	}
 	give_space(lane);
 	if (is_closing && lane->free_tail == lane->end)
 		am_lane_recycle(lane);
+	return moved;
+}
+
+/* One slice of every ring after the other through the checker, until each was gone round once. */
+static uint64_t check_slices(void)
+{
+	uint64_t moved = 0, more = 1;
+
+	for (uint64_t done = SLICE; more; done += SLICE) {
+		may_pump = true;
+		am_sink_check.pass();
+		may_pump = false;
+		more = 0;
+		for (uint32_t i = 0; i < am_lane_count(); i++) {
+			struct am_lane *lane = am_lanes[i];
+			/* partner: lane.c */
+			const uint32_t state = __atomic_load_n(&lane->dir->state, __ATOMIC_ACQUIRE);
+			if ((state != AM_RING_LIVE && state != AM_RING_CLOSING) || done > lane->mask)
+				continue;
+			more += feed(&am_sink_check, lane, &lane->fed, 1, SLICE);
+			give_space(lane);
+		}
+		moved += more;
+	}
 	return moved;
 }
 
@@ -215,12 +246,9 @@ static uint64_t pass(bool is_flush)
 	if (is_flush)
 		since_flush = 0;
 	for (uint32_t i = 0; i < n; i++)
-		moved += drain_lane(am_lanes[i], is_flush);
-	if (is_checking()) {
-		may_pump = true;
-		am_sink_check.pass();
-		may_pump = false;
-	}
+		moved += drain_lane(am_lanes[i], is_flush, SLICE);
+	if (is_checking())
+		moved += check_slices();
 	if (moved)
 		__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 	return moved;
@@ -234,7 +262,7 @@ void am_drain_pump(void)
 	if (!may_pump)
 		return;
 	for (uint32_t i = 0; i < am_lane_count(); i++)
-		moved += drain_lane(am_lanes[i], false);
+		moved += drain_lane(am_lanes[i], false, am_lanes[i]->mask + 1);
 	if (moved)
 		__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 }

@@ -15,10 +15,11 @@ guest "_exit from a thread" "$PROG/g_threads" _exit
 guest "quick_exit from a thread" "$PROG/g_threads" quick
 guest "abort from a thread" "$PROG/g_threads" abort
 guest "exit while detached threads wait" "$PROG/g_threads" detach 20
+guest "exit while threads lock all the time" "$PROG/g_threads" busy 12
 guest "locks in destructors of thread-specific data" "$PROG/g_threads" tsd 3
 guest "the smallest stack" "$PROG/g_threads" smallstack
 guest "tryjoin, timedjoin, clockjoin" "$PROG/g_threads" timedjoin
-legal "every trace is legal" 'g_threads.*.atm' 9
+legal "every trace is legal" 'g_threads.*.atm' 10
 forget
 guest "locks in the very last round of destructors" "$PROG/g_threads" tsd
 finish

@@ -1,11 +1,12 @@
 /*
  * Lives and deaths of threads and processes: g_threads sequence|live|mainexit|exit|_exit|quick|
- * abort|detach|tsd|smallstack|timedjoin [N]. Prints a line that depends on every thread having run.
+ * abort|detach|tsd|smallstack|timedjoin|busy [N]. Prints a line that depends on every thread having run.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -185,6 +186,34 @@ static int timed_join(void)
 	return 0;
 }
 
+static long begun;
+
+static void *lock_for_ever(void *unused)
+{
+	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+
+	for (long i = 0;; i++) {
+		pthread_mutex_lock(&own);
+		pthread_mutex_unlock(&own);
+		if (i == 1000)
+			__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+	}
+	return unused;
+}
+
+/* The process leaves while its threads lock all the time. */
+static int leave_busy(long n)
+{
+	pthread_t t;
+
+	for (long i = 0; i < n; i++)
+		pthread_create(&t, NULL, lock_for_ever, NULL);
+	while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < n)
+		sched_yield();
+	printf("%ld threads\n", n);
+	return 8;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "sequence";
@@ -196,6 +225,8 @@ int main(int argc, char **argv)
 		return sequence(n);
 	if (!strcmp(how, "live"))
 		return live(n);
+	if (!strcmp(how, "busy"))
+		return leave_busy(n);
 	if (!strcmp(how, "smallstack"))
 		return small_stack();
 	if (!strcmp(how, "timedjoin"))
