@@ -11,6 +11,7 @@
 
 #include "atommon.h"
 #include "preload/defer.h"
+#include "preload/functions.h"
 #include "preload/export.h"
 #include "preload/lane.h"
 #include "preload/log.h"

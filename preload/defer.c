@@ -49,19 +49,6 @@ static inline void catch_up(struct am_view *v)
 		am_view_follow(v);
 }
 
-/* From here to leave() handlers of this thread log in the old way. */
-static inline void enter(struct am_here here)
-{
-	am_tls.event = here.cfa;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static inline void leave(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	am_tls.event = 0;
-}
-
 /* Before the first item: what was logged before must be seen to be before. */
 static inline void start(struct am_view *v, struct am_here here)
 {
@@ -69,66 +56,23 @@ static inline void start(struct am_view *v, struct am_here here)
 		am_late_mark_now(v, here);
 }
 
-static inline void append(struct am_view *v, enum am_kind kind, uintptr_t object, uint64_t where)
-{
-	struct am_deferred *d = v->defer;
-	const uint32_t n = d->n;
-
-	if (n == 0) {
-		v->limit = am_tls.limit;
-		am_tls.limit = 0;
-	}
-	d->item[n] = (struct am_item){(uint64_t)kind | object << 16, where};
-	/* partner: the reader in am_defer_expose. On x86 a plain store. */
-	__atomic_store_n(&d->n, n + 1, __ATOMIC_RELEASE);
-}
-
-/* Forget the items from `n` on. */
-static inline void cut(struct am_view *v, uint32_t n)
-{
-	v->defer->n = n;
-	if (n == 0)
-		am_tls.limit = v->limit;
-}
-
-/* One more level of regions; the outermost waits. */
-static inline void deepen(struct am_view *v)
-{
-	if (v->depth++ != 0)
-		return;
-	v->defer->begin = v->defer->n - 1;
-	v->is_waiting = 1;
-	am_view_new_stretch(v);
-	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
-	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
-		v->fast = v->stretch;
-}
-
-/* The outermost region ends, and waits: forget it, unless somebody came to its cells. */
-static inline bool forget(struct am_view *v)
-{
-	uint64_t open = v->stretch;
-
-	/* partner: the exchange in am_defer_expose */
-	if (!__atomic_compare_exchange_n(&v->defer->open, &open, 0, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_RELAXED))
-		return false;
-	v->is_waiting = 0;
-	v->depth = 0;
-	v->n_forgotten++;
-	am_view_new_stretch(v);
-	am_view_rest();
-	return true;
-}
-
 static inline bool is_logged(const struct am_view *v)
 {
 	return v->depth != 0 && !v->is_waiting;
 }
 
+/* It was let wait: the next one need not ask, until something is logged. */
+static void calm_down(struct am_view *v)
+{
+	const bool is_calm = v->mark_head == am_tls.head && !is_logged(v) &&
+			     (!am_after.has_sections || am_tls.head - v->own_units == v->others);
+
+	v->calm = is_calm ? am_tls.head : ~UINT64_C(0);
+}
+
 /* ---- locks ------------------------------------------------------------------------------------ */
 
-bool am_defer_acquire(uintptr_t mutex, struct am_here here)
+bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -141,11 +85,13 @@ bool am_defer_acquire(uintptr_t mutex, struct am_here here)
 	const uint64_t site = am_site(&am_tls, AM_ACQUIRE, here);
 	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v))) /* a handler, meanwhile */
 		return false;
-	enter(here);
-	append(v, AM_ACQUIRE, mutex, site << 32);
+	am_defer_enter(here);
+	am_defer_append(v, AM_ACQUIRE, mutex, site << 32);
 	if (am_after.has_sections && v->held++ == 0)
-		deepen(v);
-	leave();
+		am_defer_deepen(v);
+	v->defer->taken++;
+	calm_down(v);
+	am_defer_leave();
 	return true;
 }
 
@@ -169,7 +115,7 @@ static void take_out(struct am_deferred *d, uint32_t i)
 		d->item[i] = d->item[i + 1];
 }
 
-bool am_defer_release(uintptr_t mutex, struct am_here here)
+bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -179,32 +125,34 @@ bool am_defer_release(uintptr_t mutex, struct am_here here)
 	struct am_deferred *d = v->defer;
 	if (d->n == 0)
 		return false;
+	const uint64_t site = v->depth != 0 ? am_site(&am_tls, AM_RELEASE, here) : 0;
 	const uint32_t at = find(d, mutex);
-	if (at == d->n || (v->depth != 0 && d->n == AM_DEFER_MAX))
+	if (at == d->n || is_logged(v) || (v->depth != 0 && d->n == AM_DEFER_MAX))
 		return false;
 	bool is_done = true;
-	enter(here);
+	am_defer_enter(here);
 	const bool ends = am_after.has_sections && v->held == 1;
 	if (ends && v->depth == 1) {
-		is_done = forget(v);
+		is_done = am_defer_forget(v);
 		if (is_done)
-			cut(v, 0);
+			am_defer_cut(v, 0);
 	} else if (v->depth != 0) {
-		append(v, AM_RELEASE, mutex, (uint64_t)am_site(&am_tls, AM_RELEASE, here) << 32);
+		am_defer_append(v, AM_RELEASE, mutex, site << 32);
+		d->taken += at >= d->begin ? UINT32_MAX : 1u << 16;
 		v->depth -= ends;
 	} else {
 		take_out(d, at);
 		if (d->n == 0)
-			cut(v, 0);
+			am_defer_cut(v, 0);
 	}
 	v->held -= is_done && v->held > 0;
-	leave();
+	am_defer_leave();
 	return is_done;
 }
 
 /* ---- regions ---------------------------------------------------------------------------------- */
 
-bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+bool am_defer_begin_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -217,10 +165,11 @@ bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am
 	const uint64_t site = am_site(&am_tls, kind, here);
 	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v)))
 		return false;
-	enter(here);
-	append(v, kind, object, site << 32 | aux);
-	deepen(v);
-	leave();
+	am_defer_enter(here);
+	am_defer_append(v, kind, object, site << 32 | aux);
+	am_defer_deepen(v);
+	calm_down(v);
+	am_defer_leave();
 	return true;
 }
 
@@ -244,10 +193,10 @@ static void shrink(struct am_view *v)
 			}
 		}
 	}
-	cut(v, n);
+	am_defer_cut(v, n);
 }
 
-bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	struct am_view *v = &am_view;
 	bool is_done = true;
@@ -255,18 +204,19 @@ bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_h
 	if (!v->is_waiting || !is_ready(v))
 		return false;
 	catch_up(v);
+	const uint64_t site = v->depth > 1 ? am_site(&am_tls, kind, here) : 0;
 	if (!v->is_waiting || (v->depth > 1 && v->defer->n == AM_DEFER_MAX))
 		return false;
-	enter(here);
+	am_defer_enter(here);
 	if (v->depth > 1) {
-		append(v, kind, object, (uint64_t)am_site(&am_tls, kind, here) << 32 | aux);
+		am_defer_append(v, kind, object, site << 32 | aux);
 		v->depth--;
 	} else {
-		is_done = forget(v);
+		is_done = am_defer_forget(v);
 		if (is_done)
 			shrink(v);
 	}
-	leave();
+	am_defer_leave();
 	return is_done;
 }
 
@@ -320,6 +270,7 @@ void am_defer_tell(struct am_here here)
 	const bool is_region = v->is_waiting;
 	bool is_told = false; /* by another, before us */
 
+	v->calm = ~UINT64_C(0);
 	__builtin_memcpy(item, d->item, sizeof item);
 	v->is_waiting = 0;
 	am_tls.limit = v->limit;
@@ -389,6 +340,7 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 		return true;
 	const uint64_t head = am_tls.head;
 	const uint8_t was_telling = v->is_telling;
+	v->calm = ~UINT64_C(0);
 	v->is_telling = 1; /* before what waits here: it happened before */
 	am_late_follow_thread(v, thread, here);
 	const uint32_t at = place_of_mark(item, n);

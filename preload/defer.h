@@ -31,6 +31,7 @@ struct am_deferred {
 	uint64_t told; /* stretch whose begin and mark others may rely on */
 	uint32_t n;    /* items */
 	uint32_t begin; /* which of them began the region */
+	uint32_t taken; /* locks taken from there on and not released; never 0 again once an older one was released */
 	struct am_item item[AM_DEFER_MAX];
 };
 #define AM_EXPOSED UINT64_C(1)
@@ -39,10 +40,10 @@ struct am_deferred {
 bool am_defer_make(struct am_view *v);
 
 /* Each returns false if it cannot wait: the caller logs it, and what waits is told first. */
-bool am_defer_acquire(uintptr_t mutex, struct am_here here);
-bool am_defer_release(uintptr_t mutex, struct am_here here);
-bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
-bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
+bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here);
+bool am_defer_release_slowly(uintptr_t mutex, struct am_here here);
+bool am_defer_begin_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
+bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
 
 /* Tell what waits. Outside any record. */
 void am_defer_tell(struct am_here here);
@@ -51,5 +52,169 @@ void am_defer_tell(struct am_here here);
  * has ended. */
 bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, uint64_t stretch,
 		     struct am_here here);
+
+/* ---- the usual case: nothing is unusual, and nothing was logged since the last time ------------ */
+
+static inline bool am_defer_is_calm(const struct am_view *v)
+{
+	const struct am_tls *t = &am_tls;
+
+	return am_likely(t->head == v->calm && t->event == 0 && !(t->muted | t->inside | t->ended | t->owned));
+}
+
+/* From here to am_defer_leave() handlers of this thread log in the old way. */
+static inline void am_defer_enter(struct am_here here)
+{
+	am_tls.event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void am_defer_leave(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	am_tls.event = 0;
+}
+
+static inline void am_defer_append(struct am_view *v, enum am_kind kind, uintptr_t object, uint64_t where)
+{
+	struct am_deferred *d = v->defer;
+	const uint32_t n = d->n;
+
+	if (n == 0) {
+		v->limit = am_tls.limit;
+		am_tls.limit = 0;
+	}
+	d->item[n] = (struct am_item){(uint64_t)kind | object << 16, where};
+	/* partner: the reader in am_defer_expose. On x86 a plain store. */
+	__atomic_store_n(&d->n, n + 1, __ATOMIC_RELEASE);
+}
+
+/* Forget the items from `n` on. */
+static inline void am_defer_cut(struct am_view *v, uint32_t n)
+{
+	v->defer->n = n;
+	if (n == 0)
+		am_tls.limit = v->limit;
+}
+
+/* One more level of regions; the outermost waits. */
+static inline void am_defer_deepen(struct am_view *v)
+{
+	if (v->depth++ != 0)
+		return;
+	v->defer->begin = v->defer->n - 1;
+	v->defer->taken = 0;
+	v->is_waiting = 1;
+	am_view_new_stretch(v);
+	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
+	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
+		v->fast = v->stretch | AM_CELL_LAZY;
+}
+
+/* The outermost region ends, and waits: forget it, unless somebody came to its cells. */
+static inline bool am_defer_forget(struct am_view *v)
+{
+	uint64_t open = v->stretch;
+
+	/* partner: the exchange in am_defer_expose */
+	if (!__atomic_compare_exchange_n(&v->defer->open, &open, 0, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		return false;
+	v->is_waiting = 0;
+	v->depth = 0;
+	v->n_forgotten++;
+	am_view_new_stretch(v);
+	am_view_rest();
+	return true;
+}
+
+/* Is the newest item the acquire of this mutex? */
+static inline bool am_defer_is_newest(const struct am_deferred *d, uintptr_t mutex)
+{
+	return d->n != 0 && d->item[d->n - 1].what == (AM_ACQUIRE | mutex << 16);
+}
+
+static inline bool am_defer_acquire(uintptr_t mutex, struct am_here here)
+{
+	struct am_view *v = &am_view;
+	const uint64_t key = am_site_key(here);
+	const struct am_site_cached *e;
+
+	if (!am_defer_is_calm(v) || am_unlikely(v->defer->n == AM_DEFER_MAX) ||
+	    (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)))
+		return am_defer_acquire_slowly(mutex, here);
+	am_defer_enter(here);
+	am_defer_append(v, AM_ACQUIRE, mutex, e->site);
+	if (am_after.has_sections && v->held++ == 0)
+		am_defer_deepen(v);
+	v->defer->taken++;
+	am_defer_leave();
+	return true;
+}
+
+static inline bool am_defer_release(uintptr_t mutex, struct am_here here)
+{
+	struct am_view *v = &am_view;
+	struct am_deferred *d;
+
+	if (!am_defer_is_calm(v) || (d = v->defer, am_unlikely(!am_defer_is_newest(d, mutex))))
+		return am_defer_release_slowly(mutex, here);
+	if (am_after.has_sections) {
+		if (v->held != 1 || v->depth != 1)
+			return am_defer_release_slowly(mutex, here);
+		am_defer_enter(here);
+		const bool is_done = am_defer_forget(v);
+		if (am_likely(is_done)) {
+			am_defer_cut(v, 0);
+			v->held = 0;
+		}
+		am_defer_leave();
+		return is_done;
+	}
+	if (v->depth == 0) {
+		am_defer_enter(here);
+		am_defer_cut(v, d->n - 1);
+		am_defer_leave();
+		return true;
+	}
+	const struct am_pc_cached *p = am_site_pc_entry(&am_tls, here.pc);
+	if (am_unlikely(d->n == AM_DEFER_MAX || p->pc != here.pc))
+		return am_defer_release_slowly(mutex, here);
+	am_defer_enter(here);
+	am_defer_append(v, AM_RELEASE, mutex, p->site);
+	d->taken--;
+	am_defer_leave();
+	return true;
+}
+
+static inline bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	struct am_view *v = &am_view;
+	const uint64_t key = am_site_key(here);
+	const struct am_site_cached *e;
+
+	if (!am_defer_is_calm(v) || am_unlikely(v->defer->n == AM_DEFER_MAX) ||
+	    (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)))
+		return am_defer_begin_slowly(kind, object, aux, here);
+	am_defer_enter(here);
+	am_defer_append(v, kind, object, e->site | aux);
+	am_defer_deepen(v);
+	am_defer_leave();
+	return true;
+}
+
+static inline bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (!am_defer_is_calm(v) || !v->is_waiting || v->depth != 1 || v->defer->taken != 0)
+		return am_defer_end_slowly(kind, object, aux, here);
+	am_defer_enter(here);
+	const bool is_done = am_defer_forget(v);
+	if (am_likely(is_done))
+		am_defer_cut(v, v->defer->begin);
+	am_defer_leave();
+	return is_done;
+}
 
 #endif

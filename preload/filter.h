@@ -273,4 +273,47 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 	return c;
 }
 
+/* ---- the usual cases in one go ---------------------------------------------------------------- */
+
+enum am_filter_short {
+	AM_SHORT_ASK,	/* none of them: ask as above */
+	AM_SHORT_KNOWN, /* am_filter_known */
+	AM_SHORT_LAZY,	/* lazy, with nothing to tell late: store `next`, the w of a write, the r of a read */
+};
+
+/* For an access where lazy ones are remembered without further questions; `fast` is the stretch, | AM_CELL_LAZY. A stretch
+ * that no cell has makes it ask. `bytes` may be a constant, and should be then. */
+static inline __attribute__((always_inline)) enum am_filter_short
+am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool writes, uint64_t *next)
+{
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+	uint64_t differs = w ^ (fast | bytes), old = w;
+
+	if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
+		return AM_SHORT_KNOWN;
+	/* Ours, and nothing of others is hidden in what is written. */
+	if (__builtin_expect((differs & (AM_BLOCK_OTHER << AM_BLOCK_SHIFT | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0, 0))
+		return AM_SHORT_ASK;
+	if (!writes) {
+		old = __atomic_load_n(&c->r, __ATOMIC_RELAXED);
+		differs = old ^ (fast | bytes);
+		if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
+			return AM_SHORT_KNOWN;
+		/* Nor in what is read, unless it was seen; and the reads are ours, if any. */
+		if (__builtin_expect((w & ~old & bytes << AM_MORE_SHIFT) != 0 ||
+				     (differs >> AM_BLOCK_SHIFT != 0 && old != 0), 0))
+			return AM_SHORT_ASK;
+	}
+	const uint64_t kept = AM_CELL_MORE | AM_CELL_LOGGED;
+	if (__builtin_constant_p(bytes == AM_CELL_BYTES) && bytes == AM_CELL_BYTES) {
+		old &= kept;
+	} else if ((differs & AM_STRETCH_MASK) != 0) { /* another stretch of ours: no bytes may be lost */
+		if (__builtin_expect((old & AM_CELL_BYTES & ~bytes) != 0, 0))
+			return AM_SHORT_ASK;
+		old &= kept;
+	}
+	*next = old | fast | bytes;
+	return AM_SHORT_LAZY;
+}
+
 #endif

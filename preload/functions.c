@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "preload/area.h"
+#include "preload/functions.h"
 #include "preload/name.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
@@ -29,11 +30,7 @@ static struct {
 } table[TABLE];
 
 /* The same functions by extent, for callbacks that know only where they were called. */
-enum { RANGES = 16384 };
-static struct {
-	uintptr_t start, end;
-	uint32_t id;
-} range[RANGES];
+struct am_function am_functions[AM_REGION_FUNCTIONS];
 static uint32_t n_ranges;
 
 static uintptr_t resolved[MODULES]; /* bases of modules whose symbols were read */
@@ -76,24 +73,15 @@ static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
 {
 	const uint32_t i = __atomic_load_n(&n_ranges, __ATOMIC_RELAXED);
 
-	if (size == 0 || i >= RANGES)
+	if (size == 0 || i >= AM_REGION_FUNCTIONS)
 		return;
-	range[i].start = start;
-	range[i].end = start + size;
-	range[i].id = id;
+	am_functions[i].start = start;
+	am_functions[i].end = start + size;
+	am_functions[i].name = id;
 	__atomic_store_n(&n_ranges, i + 1, __ATOMIC_RELEASE); /* partner: learn */
 }
 
-uint32_t am_function_name(uint32_t number, uintptr_t *start)
-{
-	*start = range[number - 1].start;
-	return range[number - 1].id;
-}
-
-/* A callback knows only where it was called from. Places met: that address << 16, above the number of
- * the region function it lies in. Two places of one bucket take turns; a look-up is one load. */
-enum { PLACES = 8192 };
-static uint64_t places[PLACES];
+uint64_t am_function_places[AM_FUNCTION_PLACES];
 
 static uint32_t learn(uintptr_t pc)
 {
@@ -105,19 +93,15 @@ static uint32_t learn(uintptr_t pc)
 	errno = saved;
 	const uint32_t n = __atomic_load_n(&n_ranges, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
-		if (pc >= range[i].start && pc < range[i].end)
+		if (pc >= am_functions[i].start && pc < am_functions[i].end)
 			return i + 1;
 	return 0;
 }
 
-uint32_t am_function_at(uintptr_t pc)
+uint32_t am_function_learn(uintptr_t pc, uint64_t *place)
 {
-	uint64_t *place = &places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
-	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
-
-	if (am_likely(seen >> 16 == pc))
-		return seen & 0xffff;
 	const uint32_t number = learn(pc);
+
 	__atomic_store_n(place, (uint64_t)pc << 16 | number, __ATOMIC_RELAXED);
 	return number;
 }
@@ -248,7 +232,7 @@ void am_functions_resolve(void)
 	if (!am_has_functions)
 		return;
 	memset(table, 0, sizeof table);
-	memset(places, 0, sizeof places);
+	memset(am_function_places, 0, sizeof am_function_places);
 	n_resolved = n_ranges = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];

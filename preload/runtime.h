@@ -57,11 +57,6 @@ void am_modules_know(uintptr_t pc);
 /* Did a fn: glob name this function? Its string id, else 0. */
 uint32_t am_function_region(uintptr_t address);
 void am_functions_resolve(void);
-/* The same by any address inside it: its number from 1 (16 bits), else 0; and, by that number, what
- * it is called and where it starts. */
-uint32_t am_function_at(uintptr_t pc);
-uint32_t am_function_name(uint32_t number, uintptr_t *start);
-extern bool am_has_functions; /* ATOMMON_ATOMIC names some */
 
 /* ---- rings, consumer side -------------------------------------------------------------------- */
 

@@ -15,40 +15,51 @@
 
 #include "preload/area.h"
 
-struct am_shadow_giant *am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)];
+uintptr_t am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)];
 
-/* Chunks are cut from slabs, so that a mapping each is not needed. */
+/* Chunks are cut from slabs, so that a mapping each is not needed; every second one is for addresses with bit 45 set
+ * (am_view_place). What is used of a slab counts. */
 enum {
 	CHUNK_SPAN = 1 << AM_SHADOW_CHUNK, /* of the application */
 	CHUNK_BYTES = CHUNK_SPAN / 8 * sizeof(struct am_cell),
-	SLAB_BYTES = 8 * CHUNK_BYTES,
+	SLAB_BYTES = 16 * CHUNK_BYTES,
+	GIANT_CHUNKS = 1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK),
 };
+_Static_assert(CHUNK_BYTES == 1 << AM_PLACES_BIT, "chunks are told apart by this bit");
 
 static struct {
-	char *slab;
-	uint32_t used; /* bytes of it */
+	struct {
+		char *slab;
+		uint32_t used; /* bytes of it, or of what lies between */
+	} half[2];
 	uint32_t lock;
 	bool is_full; /* the ceiling was met */
 } pool;
 
 /* Not mmap(): that may be a hook. */
-static void *map(size_t bytes)
+static char *map(size_t bytes)
 {
-	if (!am_area_take(bytes))
-		return NULL;
 	const long p = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-	if (p == -1) {
-		am_area_give(bytes);
-		return NULL;
-	}
-	return (void *)p;
+
+	return p == -1 ? NULL : (char *)p;
 }
 
-void *am_shadow_memory(size_t bytes)
+/* `used` of the bytes are counted. */
+static void *map_counted(size_t bytes, size_t used)
+{
+	if (!am_area_take(used))
+		return NULL;
+	void *p = map(bytes);
+	if (!p)
+		am_area_give(used);
+	return p;
+}
+
+void *am_shadow_memory(size_t bytes, size_t used)
 {
 	const int saved = errno;
-	void *p = map(bytes);
+	void *p = map_counted(bytes, used);
 
 	errno = saved;
 	return p;
@@ -76,45 +87,89 @@ static void unlock(void)
 	__atomic_store_n(&pool.lock, 0, __ATOMIC_RELEASE);
 }
 
-static struct am_cell *new_chunk(void)
+/* From an address that is a multiple of 2 * CHUNK_BYTES on. */
+static char *new_slab(void)
 {
-	if (!pool.slab || pool.used + CHUNK_BYTES > SLAB_BYTES) {
-		pool.slab = map(SLAB_BYTES);
-		pool.used = 0;
-		if (!pool.slab) {
-			__atomic_store_n(&pool.is_full, true, __ATOMIC_RELAXED);
+	enum { ALIGN = 2 * CHUNK_BYTES };
+	char *p = map(SLAB_BYTES + ALIGN);
+
+	if (!p)
+		return NULL;
+	const size_t before = -(uintptr_t)p & (ALIGN - 1);
+	if (before)
+		syscall(SYS_munmap, p, before);
+	syscall(SYS_munmap, p + before + SLAB_BYTES, ALIGN - before);
+	return p + before;
+}
+
+static char *new_chunk(unsigned half)
+{
+	if (!pool.half[half].slab || pool.half[half].used == SLAB_BYTES) {
+		char *slab = new_slab();
+		if (!slab)
 			return NULL;
-		}
+		for (unsigned i = 0; i < 2; i++)
+			if (i == half || !pool.half[i].slab || pool.half[i].used == SLAB_BYTES) {
+				pool.half[i].slab = slab;
+				pool.half[i].used = 0;
+			}
 	}
-	struct am_cell *c = (struct am_cell *)(pool.slab + pool.used);
-	pool.used += CHUNK_BYTES;
-	return c;
+	if (!am_area_take(CHUNK_BYTES))
+		return NULL;
+	char *chunk = pool.half[half].slab + pool.half[half].used + half * CHUNK_BYTES;
+	pool.half[half].used += 2 * CHUNK_BYTES;
+	return chunk;
+}
+
+/* Where the entry, or the cell, of address 0 would be; 0 means none, so that one is not taken. */
+static uintptr_t new_giant(uintptr_t address)
+{
+	uintptr_t p = 0;
+
+	for (unsigned i = 0; i < 2 && !p; i++) {
+		void *giant = map_counted(GIANT_CHUNKS * sizeof p, GIANT_CHUNKS * sizeof p);
+		if (!giant)
+			return 0;
+		p = (uintptr_t)giant - (address >> AM_SHADOW_GIANT) * GIANT_CHUNKS * sizeof p;
+	}
+	return p;
+}
+
+static uintptr_t new_cells(uintptr_t address)
+{
+	uintptr_t p = 0;
+
+	for (unsigned i = 0; i < 2 && !p; i++) {
+		char *chunk = new_chunk(address >> 45 & 1);
+		if (!chunk)
+			return 0;
+		p = (uintptr_t)chunk - (address & ~(uintptr_t)(CHUNK_SPAN - 1)) * 2;
+	}
+	return p;
 }
 
 struct am_cell *am_shadow_make(uintptr_t address)
 {
-	struct am_cell *s = address >> AM_SHADOW_USER ? NULL : am_shadow_find(address);
+	struct am_cell *s = am_shadow_find(address);
 
 	if (s || address >> AM_SHADOW_USER || __atomic_load_n(&pool.is_full, __ATOMIC_RELAXED) ||
 	    !lock())
 		return s;
 	const int saved = errno;
-	struct am_shadow_giant **g = &am_shadow_giants[address >> AM_SHADOW_GIANT];
+	uintptr_t *g = &am_shadow_giants[address >> AM_SHADOW_GIANT];
 	if (!*g && !pool.is_full)
-		__atomic_store_n(g, map(sizeof **g),
-				 __ATOMIC_RELEASE); /* partner: am_shadow_find */
-	if (!*g)
-		__atomic_store_n(&pool.is_full, true, __ATOMIC_RELAXED);
+		__atomic_store_n(g, new_giant(address), __ATOMIC_RELEASE); /* partner: am_shadow_find */
 	if (*g && !pool.is_full) {
-		const uintptr_t in = address & ((UINT64_C(1) << AM_SHADOW_GIANT) - 1);
-		struct am_cell **c = &(*g)->chunk[in >> AM_SHADOW_CHUNK];
+		uintptr_t *c = (uintptr_t *)(*g + (address >> AM_SHADOW_CHUNK) * sizeof *c);
 		if (!*c)
-			__atomic_store_n(c, new_chunk(),
-					 __ATOMIC_RELEASE); /* partner: am_shadow_find */
+			__atomic_store_n(c, new_cells(address), __ATOMIC_RELEASE); /* partner: am_shadow_find */
 	}
 	unlock();
 	errno = saved;
-	return am_shadow_find(address);
+	s = am_shadow_find(address);
+	if (!s)
+		__atomic_store_n(&pool.is_full, true, __ATOMIC_RELAXED);
+	return s;
 }
 
 bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx)
@@ -155,5 +210,6 @@ void am_shadow_forget(void)
 	memset(&am_view_open, 0, sizeof am_view_open);
 	memset(&am_view, 0, sizeof am_view);
 	am_view_doubt();
+	am_view.calm = ~UINT64_C(0);
 	am_view_mode = AM_VIEW_UNSET;
 }

@@ -44,24 +44,37 @@ enum {
 	AM_SHADOW_CHUNK = 16, /* and of the second: a chunk of cells is twice as big */
 	AM_SHADOW_USER = 47,
 };
-struct am_shadow_giant {
-	struct am_cell *chunk[1u << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK)];
-};
-extern struct am_shadow_giant *am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)]
-	__attribute__((visibility("hidden")));
+/* Both tables hold addresses from which the place of address 0 would be found, so that a whole address of the
+ * application is the index into the second table, and twice it the way to its cell. 0: nothing there yet. */
+extern uintptr_t am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)] __attribute__((visibility("hidden")));
 
-/* The cell of an address in user space, NULL where there is none yet. */
+/* Where the cell of address 0 would be, if it were in the chunk of this address; 0: there is none (yet). */
+static inline __attribute__((always_inline)) uintptr_t am_shadow_chunk(uintptr_t address)
+{
+	const uintptr_t giant = address >> AM_SHADOW_GIANT;
+
+	if (am_unlikely(giant >= sizeof am_shadow_giants / sizeof *am_shadow_giants))
+		return 0;
+	const uintptr_t g = __atomic_load_n(&am_shadow_giants[giant], __ATOMIC_ACQUIRE);
+	if (am_unlikely(!g))
+		return 0;
+	/* partner: am_shadow_make */
+	return __atomic_load_n((uintptr_t *)(g + (address >> AM_SHADOW_CHUNK) * sizeof g), __ATOMIC_ACQUIRE);
+}
+
+/* The cell of the 8 bytes from `word` on, which is a multiple of 8. */
+static inline struct am_cell *am_shadow_cell(uintptr_t chunk, uintptr_t word)
+{
+	_Static_assert(sizeof(struct am_cell) == 16, "twice the 8 bytes that it stands for");
+	return (struct am_cell *)(chunk + word * 2);
+}
+
+/* The cell of an address, NULL where there is none (yet). */
 static inline struct am_cell *am_shadow_find(uintptr_t address)
 {
-	enum { GIANTS = 1 << (AM_SHADOW_USER - AM_SHADOW_GIANT), CHUNKS = 1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK) };
-	const struct am_shadow_giant *g =
-		__atomic_load_n(&am_shadow_giants[address >> AM_SHADOW_GIANT & (GIANTS - 1)], __ATOMIC_ACQUIRE);
+	const uintptr_t chunk = am_shadow_chunk(address);
 
-	if (am_unlikely(!g))
-		return NULL;
-	/* partner: am_shadow_make */
-	struct am_cell *c = __atomic_load_n(&g->chunk[address >> AM_SHADOW_CHUNK & (CHUNKS - 1)], __ATOMIC_ACQUIRE);
-	return am_likely(c) ? c + (address >> 3 & ((1u << (AM_SHADOW_CHUNK - 3)) - 1)) : NULL;
+	return am_likely(chunk) ? am_shadow_cell(chunk, address & ~(uintptr_t)7) : NULL;
 }
 
 /* The same, made if need be; NULL at the memory ceiling, from then on always. */
@@ -75,8 +88,8 @@ bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx
 /* After fork, in the child. */
 void am_shadow_forget(void);
 
-/* Memory for a thread's places; NULL at the ceiling. */
-void *am_shadow_memory(size_t bytes);
+/* Memory of a thread, of which only `used` bytes will be touched; NULL at the ceiling. */
+void *am_shadow_memory(size_t bytes, size_t used);
 
 static inline struct am_cell am_cell_load(const struct am_cell *c)
 {
@@ -165,15 +178,13 @@ static inline bool am_view_sleeps(void)
 	return false;
 }
 
-/* Nor for an access to this cell: it is nobody's or ours, and concerns nobody. */
+/* Nor for an access to this cell, if it has one: it is nobody's or ours, and concerns nobody. */
 static inline bool am_view_is_idle(const struct am_cell *c)
 {
 	if (__atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) != am_view.idle)
 		return false;
-	if (!c)
-		return true;
-	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, am_view.stretch);
+	const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
+	return am_filter_same_block(w, am_view.stretch) || w >> AM_BLOCK_SHIFT == 0;
 }
 
 /* Behind an access that took the slow path, or a region. */
@@ -197,21 +208,26 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 
 /* ---- the fast path --------------------------------------------------------------------------- */
 
-/* Where a lazy access was made, for the one who may have to tell it late: the return address << 16,
- * below it what tells addresses of one place apart. */
-enum { AM_PLACES = 2048 };
+/* Where a lazy access was made, for the one who may have to tell it late: the return address << 16, below it what
+ * tells addresses of one place apart. Found by the cell's own address, reads and writes side by side. Half of the
+ * places are for mappings and stacks, half for the program's own data, which large arrays spare: chunks lie so that
+ * one bit of their address is bit 45 of the application's (shadow.c). */
+enum {
+	AM_PLACES_HALF = 512 * 16,
+	AM_PLACES_BIT = AM_SHADOW_CHUNK + 1,
+	AM_PLACES_MASK = (AM_PLACES_HALF - 16) | 1 << AM_PLACES_BIT,
+	AM_PLACES_BYTES = AM_PLACES_HALF + (1 << AM_PLACES_BIT),
+	AM_PLACES_OWNER = AM_PLACES_HALF / 8, /* between the halves: whose they are */
+};
 
-static inline uint64_t *am_view_place(uint64_t *places, uintptr_t address, bool writes)
+static inline uint64_t *am_view_place(uint64_t *places, const struct am_cell *c, bool writes)
 {
-	/* Half for mappings and stacks, half for the program's own data, which large arrays spare. */
-	const uintptr_t low = address >> 3 & (AM_PLACES / 4 - 1);
-
-	return &places[low + (address >> 45 & 1) * (AM_PLACES / 4) + writes * (AM_PLACES / 2)];
+	return places + ((uintptr_t)c & AM_PLACES_MASK) / 8 + writes;
 }
 
-static inline uint64_t am_view_place_key(uintptr_t address)
+static inline uint64_t am_view_place_value(uintptr_t address, uintptr_t pc)
 {
-	return address >> 12 & 0xffff;
+	return (uint64_t)pc << 16 | (uint64_t)address << 36 >> 48;
 }
 
 /*
@@ -225,33 +241,18 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 							       uintptr_t pc)
 {
 	const struct am_view *v = &am_view;
+	uint64_t next;
 
-	if (am_unlikely(!c))
+	switch (am_filter_short(c, v->fast, bytes, writes, &next)) {
+	case AM_SHORT_ASK:
 		return false;
-	const uint64_t fast = v->fast, w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-	const uint64_t differs = w ^ (fast | bytes);
-	if ((differs & (AM_STRETCH_MASK | bytes)) == 0) /* am_filter_known */
+	case AM_SHORT_KNOWN:
 		return true;
-	const uint64_t block = AM_BLOCK_OTHER << AM_BLOCK_SHIFT;
-	/* Ours, and nothing of others is hidden in what is written. */
-	if (am_unlikely((differs & (block | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0))
-		return false;
-	const uint64_t old = writes ? w : __atomic_load_n(&c->r, __ATOMIC_RELAXED);
-	if (!writes && am_filter_has(old, fast, bytes))
-		return true;
-	if (!writes && am_unlikely(((old ^ fast) & block) != 0 ||
-				   (w & ~old & bytes << AM_MORE_SHIFT) != 0))
-		return false;
-	const bool is_same = am_filter_same_stretch(old, fast);
-	if (bytes != AM_CELL_BYTES && am_unlikely(!is_same && (old & AM_CELL_BYTES & ~bytes) != 0))
-		return false;
-	const uint64_t kept = AM_CELL_MORE | AM_CELL_LOGGED;
-	__atomic_store_n(writes ? &c->w : &c->r,
-			 (old & (bytes != AM_CELL_BYTES && is_same ? kept | AM_CELL_BYTES : kept)) | fast |
-				 bytes | AM_CELL_LAZY,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(am_view_place(v->places, address, writes),
-			 (uint64_t)pc << 16 | am_view_place_key(address), __ATOMIC_RELAXED);
+	case AM_SHORT_LAZY:
+		break;
+	}
+	__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
+	__atomic_store_n(am_view_place(v->places, c, writes), am_view_place_value(address, pc), __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -23,7 +23,8 @@ enum { VOLATILE = 1 << 3 };
 #define IN_WORD(address, size)                                                                     \
 	((size) == 8 ? ((address)&7) == 0 : (size) < 8 && ((address)&7) + (size) <= 8)
 /* The bytes of an access that does. */
-#define BYTES_AT(address, size) ((size) == 8 ? AM_CELL_BYTES : am_filter_bytes((address)&7, size))
+#define BYTES_AT(address, size)                                                                    \
+	((size) == 8 ? AM_CELL_BYTES : ((UINT64_C(1) << (size)) - 1) << ((address)&7))
 
 static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
 		struct am_here here)
@@ -35,12 +36,12 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 /* All that the fast paths do not take: `what` is the size, and the bits below. */
 enum { READS = 1 << 8, WRITES = 1 << 9, IS_VOLATILE = 1 << 10 };
 
-static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa,
-					     const struct am_cell *c)
+static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
 {
 	const struct am_here here = {pc, cfa};
 
-	if (am_state() < AM_ON || (am_view_is_idle(c) && IN_WORD((uintptr_t)p, what & 0xff)))
+	if (am_state() < AM_ON ||
+	    (IN_WORD((uintptr_t)p, what & 0xff) && am_view_is_idle(am_shadow_find((uintptr_t)p))))
 		return;
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
 	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
@@ -54,25 +55,24 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
-		const bool follows = is_volatile && am_retry_follows((uintptr_t)p);                \
-		struct am_cell *c = am_shadow_find((uintptr_t)p);                                  \
-		if (!IN_WORD((uintptr_t)p, bytes) ||                                               \
-		    !am_view_fast(c, (uintptr_t)p, BYTES_AT((uintptr_t)p, bytes), writes,          \
-				  (uintptr_t)__builtin_return_address(0)))                 \
+		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
+		const bool follows = is_volatile && am_retry_follows(at);                          \
+		const uintptr_t chunk = IN_WORD(at, bytes) ? am_shadow_chunk(at) : 0;              \
+		struct am_cell *c = am_shadow_cell(chunk, (bytes) == 8 ? at : at & ~(uintptr_t)7); \
+		if (am_unlikely(!chunk) ||                                                         \
+		    (!am_view_fast(c, at, BYTES_AT(at, bytes), writes, pc) && !am_view_is_idle(c))) \
 			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
 					  (is_volatile ? IS_VOLATILE : 0),                         \
-			       (uintptr_t)__builtin_return_address(0),                             \
-			       (uintptr_t)__builtin_dwarf_cfa(), c);                               \
+			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \
 		if (is_volatile && reads)                                                          \
-			am_retry_load((uintptr_t)p, AM_HERE.pc, follows);                          \
+			am_retry_load(at, AM_HERE.pc, follows);                                    \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \
 		(void)pc;                                                                          \
 		slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |                    \
 				  (is_volatile ? IS_VOLATILE : 0),                                 \
-		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),   \
-		       am_shadow_find((uintptr_t)p));                                              \
+		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());  \
 	}
 AM_TSAN_ACCESSES(ACCESS)
 

@@ -4,7 +4,9 @@
  * fn: globs, and one look-up with them.
  */
 /* SPDX-License-Identifier: MIT */
+#include "preload/defer.h"
 #include "preload/export.h"
+#include "preload/functions.h"
 #include "preload/lane.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
@@ -29,11 +31,9 @@ static struct am_lane *own_lane(void)
 
 static void leave_top(struct am_lane *lane, struct am_here here)
 {
-	const uint32_t number = lane->functions[--lane->n_functions].number;
-	uintptr_t start;
-	const uint32_t name = am_function_name(number, &start);
+	const struct am_function *f = &am_functions[lane->functions[--lane->n_functions].number - 1];
 
-	am_function_event(AM_LEAVE_FN, start, name, here);
+	am_function_event(AM_LEAVE_FN, f->start, f->name, here);
 }
 
 static bool is_older(const struct am_lane *lane, uintptr_t cfa)
@@ -41,11 +41,23 @@ static bool is_older(const struct am_lane *lane, uintptr_t cfa)
 	return lane->n_functions > 0 && lane->functions[lane->n_functions - 1].cfa < cfa;
 }
 
+/* Nothing to tidy up: the outermost one, or one inside of the newest. */
+static bool is_plain(const struct am_lane *lane, uintptr_t cfa)
+{
+	return am_likely(lane && lane->functions_of == am_tls.id && !lane->functions_beyond) && !is_older(lane, cfa);
+}
+
+static void push(struct am_lane *lane, uint32_t number, struct am_here here)
+{
+	lane->functions[lane->n_functions].cfa = here.cfa;
+	lane->functions[lane->n_functions++].number = number;
+}
+
 /* Deeper than the array holds, calls are only counted: they are inside a region anyway. */
-static void enter(uint32_t number, struct am_here here)
+static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_here here)
 {
 	struct am_lane *lane = own_lane();
-	uintptr_t start;
+	const struct am_function *f = &am_functions[number - 1];
 
 	if (!lane)
 		return;
@@ -57,14 +69,27 @@ static void enter(uint32_t number, struct am_here here)
 		lane->functions_beyond++;
 		return;
 	}
-	lane->functions[lane->n_functions].cfa = here.cfa;
-	lane->functions[lane->n_functions++].number = number;
-	const uint32_t name = am_function_name(number, &start);
-	am_function_event(AM_ENTER, start, name, here);
+	push(lane, number, here);
+	am_function_event(AM_ENTER, f->start, f->name, here);
+}
+
+static __attribute__((noinline)) void enter(uint32_t number, uintptr_t pc, uintptr_t cfa)
+{
+	struct am_lane *lane = am_tls.lane;
+	const struct am_function *f = &am_functions[number - 1];
+	const struct am_here here = {pc, cfa};
+
+	if (!am_defer_is_calm(&am_view) || !is_plain(lane, cfa + 1) || lane->n_functions == AM_FUNCTIONS_MAX) {
+		enter_slowly(number, here);
+		return;
+	}
+	push(lane, number, here);
+	if (am_unlikely(!am_defer_begin(AM_ENTER, f->start, f->name, here)))
+		am_function_event(AM_ENTER, f->start, f->name, here);
 }
 
 /* The stack pointer at an exit is that of the entry, or lower if the function grew its frame. */
-static void leave(struct am_here here)
+static __attribute__((noinline)) void leave_slowly(struct am_here here)
 {
 	struct am_lane *lane = own_lane();
 
@@ -80,6 +105,20 @@ static void leave(struct am_here here)
 		leave_top(lane, here);
 }
 
+static __attribute__((noinline)) void leave(uintptr_t pc, uintptr_t cfa)
+{
+	struct am_lane *lane = am_tls.lane;
+	const struct am_here here = {pc, cfa};
+
+	if (!am_defer_is_calm(&am_view) || !is_plain(lane, cfa) || lane->n_functions == 0) {
+		leave_slowly(here);
+		return;
+	}
+	const struct am_function *f = &am_functions[lane->functions[--lane->n_functions].number - 1];
+	if (am_unlikely(!am_defer_end(AM_LEAVE_FN, f->start, f->name, here)))
+		am_function_event(AM_LEAVE_FN, f->start, f->name, here);
+}
+
 AM_EXPORT void __tsan_func_entry(void *caller)
 {
 	(void)caller;
@@ -87,7 +126,7 @@ AM_EXPORT void __tsan_func_entry(void *caller)
 		return;
 	const uint32_t number = am_function_at((uintptr_t)__builtin_return_address(0));
 	if (am_unlikely(number))
-		enter(number, AM_HERE);
+		enter(number, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }
 
 AM_EXPORT void __tsan_func_exit(void)
@@ -95,5 +134,5 @@ AM_EXPORT void __tsan_func_exit(void)
 	if (am_likely(!am_has_functions) || !am_watching())
 		return;
 	if (am_unlikely(am_function_at((uintptr_t)__builtin_return_address(0))))
-		leave(AM_HERE);
+		leave((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }

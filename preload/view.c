@@ -14,7 +14,7 @@
 
 uint32_t am_view_mode;
 struct am_view_open am_view_open;
-__thread struct am_view am_view = {.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0)};
+__thread struct am_view am_view = {.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .calm = ~UINT64_C(0)};
 
 static uint64_t last_block;
 
@@ -44,6 +44,7 @@ void am_view_new_block(struct am_view *v)
 {
 	const uint64_t block = __atomic_add_fetch(&last_block, 1, __ATOMIC_RELAXED);
 
+	v->calm = ~UINT64_C(0);
 	if (am_likely(block < AM_BLOCK_OTHER - 1)) {
 		v->stretch = (block << AM_BLOCK_SHIFT) + (UINT64_C(1) << AM_STRETCH_SHIFT);
 		v->mark_head = ~UINT64_C(0); /* a mark must come before what is told late of it */
@@ -64,17 +65,17 @@ static bool has_numbers(const struct am_view *v)
 static void take_memory(struct am_view *v)
 {
 	struct am_lane *lane = am_tls.lane;
-	const size_t bytes = (AM_PLACES + 1) * sizeof *lane->places;
 
 	if (!lane->places)
-		lane->places = am_shadow_memory(bytes);
+		lane->places = am_shadow_memory(AM_PLACES_BYTES, 2 * AM_PLACES_HALF + 8);
 	else
-		memset(lane->places, 0, bytes);
+		for (unsigned half = 0; half < 2; half++)
+			memset(lane->places + half * (1 << AM_PLACES_BIT) / 8, 0, AM_PLACES_HALF);
 	if (!lane->defer)
-		lane->defer = am_shadow_memory(sizeof *lane->defer);
+		lane->defer = am_shadow_memory(sizeof *lane->defer, sizeof *lane->defer);
 	if (!lane->places || !lane->defer)
 		return;
-	lane->places[AM_PLACES] = am_tls.id - 1;
+	lane->places[AM_PLACES_OWNER] = am_tls.id - 1;
 	lane->defer->n = 0;
 	__atomic_store_n(&lane->defer->open, 0, __ATOMIC_RELAXED);
 	v->places = lane->places;
@@ -320,12 +321,11 @@ static void come_forward(struct am_view *v, struct am_here here)
 	v->reached = am_view_now().generation;
 }
 
-static void remember_place(const struct am_view *v, const struct touch *a)
+static void remember_place(const struct am_view *v, const struct am_cell *cell, const struct touch *a)
 {
 	if (v->places)
-		__atomic_store_n(am_view_place(v->places, a->word, a->writes),
-				 (uint64_t)a->here.pc << 16 | am_view_place_key(a->word),
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(am_view_place(v->places, cell, a->writes),
+				 am_view_place_value(a->word, a->here.pc), __ATOMIC_RELAXED);
 }
 
 /* As tests/property/instrument_filter.c does it, with threads. */
@@ -357,7 +357,7 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 				if (!replace(v, a, cell, old,
 					     am_filter_lazy(seen, v->stretch, a->bytes, a->writes)))
 					continue;
-				remember_place(v, a);
+				remember_place(v, cell, a);
 				return false;
 			}
 			break;
@@ -434,7 +434,7 @@ static void refresh(struct am_view *v)
 			     (v->depth != 0 ? v->is_waiting || v->marked == v->stretch
 					    : v->marked == v->stretch && am_view_is_reached(v));
 
-	v->fast = is_fast ? v->stretch : AM_STRETCH_NONE;
+	v->fast = is_fast ? v->stretch | AM_CELL_LAZY : AM_STRETCH_NONE;
 }
 
 /*
@@ -455,9 +455,9 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 		am_late_mark_stretch(v, here);
 		refresh(v);
 	}
-	return v->fast != AM_STRETCH_NONE &&
-	       am_view_fast(am_shadow_find(address), address, am_filter_bytes(address & 7, size), writes,
-			    here.pc);
+	struct am_cell *c = am_shadow_find(address);
+	return c && v->fast != AM_STRETCH_NONE &&
+	       am_view_fast(c, address, am_filter_bytes(address & 7, size), writes, here.pc);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -503,8 +503,8 @@ static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintp
 	while (at < end && am_view.fast != AM_STRETCH_NONE) {
 		const unsigned offset = at & 7;
 		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
-		if (!am_view_fast(am_shadow_find(at), at & ~(uintptr_t)7,
-				  am_filter_bytes(offset, (unsigned)n), kind != AM_READ, pc))
+		struct am_cell *c = am_shadow_find(at);
+		if (!c || !am_view_fast(c, at, am_filter_bytes(offset, (unsigned)n), kind != AM_READ, pc))
 			break;
 		at += n;
 	}

@@ -10,7 +10,7 @@ struct am_deferred; /* defer.h */
 
 /* Thread-local, initial-exec. The first line is what an access looks at. */
 struct am_view {
-	/* `stretch` while lazy accesses need no questions, else AM_STRETCH_NONE */
+	/* `stretch` | AM_CELL_LAZY while lazy accesses need no questions, else AM_STRETCH_NONE */
 	uint64_t fast;
 	/* am_view_open while accesses to what is nobody's or this thread's concern nobody; or ~0 */
 	uint64_t idle;
@@ -18,6 +18,9 @@ struct am_view {
 	uint64_t *places;   /* where they were made, newest by address: see am_view_place */
 	struct am_deferred *defer;
 	uint64_t limit;	    /* am_tls.limit while something waits */
+	/* am_tls.head if nothing stands in the way of letting things wait, and nothing was logged since: the newest
+	 * record is this thread's mark, and sections are followed up to it; else ~0 */
+	uint64_t calm;
 	uint64_t mark_head; /* ring head behind this thread's newest mark */
 	uint64_t own_units; /* of this thread's ring, written here */
 	uint64_t others; /* ring head - own_units when last looked: changes with any other record */

@@ -131,11 +131,12 @@ bool am_late_matters(const struct am_view *v, struct am_cell c)
 /* Where that lazy access was made, 0 if it is not remembered any more. */
 static uintptr_t place_of(const struct block *b, uintptr_t address, bool writes)
 {
-	if (!b->places || b->places[AM_PLACES] != b->thread)
+	const struct am_cell *c = am_shadow_find(address);
+
+	if (!c || !b->places || b->places[AM_PLACES_OWNER] != b->thread)
 		return 0;
-	const uint64_t seen =
-		__atomic_load_n(am_view_place(b->places, address, writes), __ATOMIC_RELAXED);
-	return (seen & 0xffff) == am_view_place_key(address) ? seen >> 16 : 0;
+	const uint64_t seen = __atomic_load_n(am_view_place(b->places, c, writes), __ATOMIC_RELAXED);
+	return seen == am_view_place_value(address, seen >> 16) ? seen >> 16 : 0;
 }
 
 /* Nothing is said of accesses that do not matter. */

@@ -6,7 +6,8 @@
 #include "preload/defer.h"
 
 volatile int __atommon_armed;
-__thread struct am_view am_view;
+struct am_view_open am_view_open;
+__thread struct am_view am_view = {.calm = ~UINT64_C(0)};
 
 void am_view_follow(struct am_view *v)
 {
@@ -47,13 +48,18 @@ void am_view_prepare(void)
 {
 }
 
-bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+void am_view_new_block(struct am_view *v)
+{
+	(void)v;
+}
+
+bool am_defer_begin_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	(void)kind, (void)object, (void)aux, (void)here;
 	return false;
 }
 
-bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	(void)kind, (void)object, (void)aux, (void)here;
 	return false;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which functions are regions, for callbacks that know only where they were called from. Runs in application
+ * threads, at every entry and exit of an instrumented function while ATOMMON_ATOMIC names some.
+ */
+#ifndef ATOMMON_PRELOAD_FUNCTIONS_H
+#define ATOMMON_PRELOAD_FUNCTIONS_H
+
+#include "preload/log.h"
+
+extern bool am_has_functions __attribute__((visibility("hidden"))); /* ATOMMON_ATOMIC names some */
+
+/* Places met: the address << 16, above the number of the region function it lies in. Two places of one bucket take
+ * turns; a look-up is one load. */
+enum { AM_FUNCTION_PLACES = 8192 };
+extern uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((visibility("hidden")));
+uint32_t am_function_learn(uintptr_t pc, uint64_t *place);
+
+/* The number, from 1, of the region function that pc lies in (16 bits), else 0. */
+static inline uint32_t am_function_at(uintptr_t pc)
+{
+	uint64_t *place = &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	return am_likely(seen >> 16 == pc) ? seen & 0xffff : am_function_learn(pc, place);
+}
+
+/* By that number: what it is called and where it starts. */
+struct am_function {
+	uintptr_t start, end;
+	uint32_t name; /* string id */
+};
+enum { AM_REGION_FUNCTIONS = 16384 };
+extern struct am_function am_functions[AM_REGION_FUNCTIONS] __attribute__((visibility("hidden")));
+
+#endif
