@@ -205,6 +205,8 @@ static void complete(struct am_reporter *r, const struct am_witness *witness, st
 		v->status = r->config.status;
 		v->model = r->config.model ? r->config.model : "";
 	}
+	if (v->is_guess)
+		v->status = AM_POTENTIAL;
 	v->next = r->config.next ? r->config.next : "";
 }
 

@@ -89,6 +89,8 @@ static void heading(struct page *p)
 	if (*v->model) {
 		am_text_into(text, sizeof text, " (model %s)", v->model);
 		am_line_text(&p->l, text);
+	} else if (v->is_guess) {
+		am_line_text(&p->l, " (locks only)");
 	}
 	am_line_text(&p->l, " ");
 	am_line_fill(&p->l, p->l.width, p->rule);
@@ -98,7 +100,7 @@ static void heading(struct page *p)
 
 	am_line_to(&p->l, LABEL);
 	am_line_ink(&p->l, AM_INK_STRONG);
-	const bool happened = v->status == AM_OBSERVED || v->status == AM_CONFIRMED;
+	const bool happened = v->status == AM_OBSERVED || v->status == AM_CONFIRMED || !*v->model;
 	am_text_into(text, sizeof text, "Region \"%s\" %s: %s.", v->region,
 		  happened ? "was not atomic" : "is not atomic", am_pattern_name(v->pattern));
 	am_line_text(&p->l, text);
@@ -106,6 +108,11 @@ static void heading(struct page *p)
 	am_line_end(&p->l);
 	am_line_to(&p->l, LABEL);
 	am_line_wrap(&p->l, v->summary);
+	if (v->is_guess) {
+		am_line_to(&p->l, LABEL);
+		am_line_wrap(&p->l, "Only locks are seen here, and that this section is meant to be atomic is a guess: "
+				    "whether it matters depends on the data. A build with 'atommon cc' shows it.");
+	}
 	am_line_end(&p->l);
 }
 

@@ -351,6 +351,7 @@ void am_story_tell(struct story *s)
 	v->pattern = classify(s);
 	v->omitted = s->cycle->omitted;
 	v->is_lock_level = am_kind_is_sync(s->cycle->edge[0].from.kind);
+	v->is_guess = v->is_lock_level && !*am_story_string(s, s->cycle->region) && s->cycle->region_site;
 	for (uint32_t i = 0; edge && i < n; i++) {
 		const bool is_program = s->cycle->edge[i].why == AM_EDGE_PROGRAM;
 		edge[i] = (struct am_vedge){
@@ -361,7 +362,8 @@ void am_story_tell(struct story *s)
 	v->edge = edge;
 	v->n_edges = edge ? n : 0;
 	v->summary = summarise(s);
-	v->fix = am_textf(s->arena, "%s%s", remedy_lock(s), remedy_other(s));
+	v->fix = am_textf(s->arena, "%s%s%s", v->is_guess ? "Only if these sections belong together. " : "",
+			  remedy_lock(s), remedy_other(s));
 	v->suppression = am_textf(s->arena, "id:%s  %s in %s", v->id, am_pattern_name(v->pattern),
 				  v->region);
 }

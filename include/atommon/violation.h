@@ -20,7 +20,7 @@ enum am_status {
 	AM_OBSERVED,  /* happened in this run */
 	AM_PREDICTED, /* another schedule of this run's events, feasible under a sound model */
 	AM_CONFIRMED, /* a predicted one that a forced re-run showed */
-	AM_POTENTIAL, /* from a model that ignores data */
+	AM_POTENTIAL, /* data was ignored, or not seen: whether it matters is open */
 };
 
 /* One source position. function, file "" and line 0 when unknown; module and offset always known
@@ -134,6 +134,7 @@ struct am_violation {
 	const struct am_place *region_place;
 	uint32_t region_thread; /* index into thread[] */
 	bool is_lock_level;	/* entities are locks, not variables */
+	bool is_guess; /* besides, the region is a critical section taken for one: then it is potential */
 	bool is_program_order;	/* some edge is program order: several transactions of one thread */
 	uint32_t n_inner;
 	const char *const *inner; /* nested regions open in the blamed one, outermost first */
