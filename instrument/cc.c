@@ -198,6 +198,9 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 			push(a, "--param");
 			push(a, "tsan-distinguish-volatile=1");
 		}
+		/* Counters of coverage and profiling, if asked for: plain ones would be watched. */
+		if (version->major >= 7)
+			push(a, "-fprofile-update=atomic");
 		push(a, "-Wno-tsan");
 		/* Functions must stay visible for ATOMMON_ATOMIC=fn:NAME; `inline` ones go. */
 		push(a, "-fno-inline-small-functions");

@@ -113,6 +113,64 @@ struct Strings : PassInfoMixin<Strings> {
 	static bool isRequired() { return true; }
 };
 
+// Counters of coverage and profiling are the compiler's, not the program's; for ThreadSanitizer's sake they
+// are updated atomically, and watched updates would order all threads that come by the same line. They go
+// into a function that is not watched.
+struct Counters : PassInfoMixin<Counters> {
+	DenseMap<FunctionType *, Function *> adders;
+
+	static bool counts(const AtomicRMWInst &update)
+	{
+		const auto *g =
+			dyn_cast<GlobalVariable>(update.getPointerOperand()->stripInBoundsOffsets());
+		return g && update.use_empty() && update.getOperation() == AtomicRMWInst::Add &&
+		       (g->getName().startswith("__llvm_gcov") || g->getSection().contains("__llvm_prf"));
+	}
+
+	// The function that adds, one for each type of counter.
+	Function *adder(Module &m, Type *pointer, Type *number)
+	{
+		auto *type = FunctionType::get(Type::getVoidTy(m.getContext()), {pointer, number}, false);
+		auto *&f = adders[type];
+		if (f)
+			return f;
+		f = Function::Create(type, GlobalValue::InternalLinkage, "atommon.count", &m);
+		f->addFnAttr(Attribute::NoUnwind);
+		f->addFnAttr(Attribute::DisableSanitizerInstrumentation);
+		IRBuilder<> b(BasicBlock::Create(m.getContext(), "", f));
+		b.CreateAtomicRMW(AtomicRMWInst::Add, f->getArg(0), f->getArg(1), MaybeAlign(),
+				  AtomicOrdering::Monotonic);
+		b.CreateRetVoid();
+		return f;
+	}
+
+	void move_out(Module &m, AtomicRMWInst &update)
+	{
+		auto *where = update.getPointerOperand(), *value = update.getValOperand();
+		auto *call = CallInst::Create(adder(m, where->getType(), value->getType()), {where, value},
+					      "", &update);
+		call->setDebugLoc(update.getDebugLoc());
+		update.eraseFromParent();
+	}
+
+	PreservedAnalyses run(Module &m, ModuleAnalysisManager &)
+	{
+		SmallVector<AtomicRMWInst *, 16> found;
+		adders.clear();
+		for (auto &f : m)
+			if (f.hasFnAttribute(Attribute::SanitizeThread))
+				for (auto &block : f)
+					for (auto &i : block)
+						if (auto *update = dyn_cast<AtomicRMWInst>(&i))
+							if (counts(*update))
+								found.push_back(update);
+		for (auto *update : found)
+			move_out(m, *update);
+		return found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+	}
+	static bool isRequired() { return true; }
+};
+
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
@@ -122,6 +180,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 				[](ModulePassManager &mpm, auto) { mpm.addPass(Twin()); });
 			pb.registerOptimizerLastEPCallback(
 				[](ModulePassManager &mpm, auto) {
+					mpm.addPass(Counters());
 					mpm.addPass(Copies());
 					mpm.addPass(Strings());
 				});

@@ -28,6 +28,34 @@ int main()
 	std::cout << n << "\n";
 }
 END
+# What a program may call by hand when it sees that it is built for ThreadSanitizer, as libuv does.
+cat >byhand.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+void __sanitizer_syscall_pre_impl_close(long fd);
+void __sanitizer_syscall_post_impl_close(long result, long fd);
+void __sanitizer_symbolize_pc(void *pc, const char *format, char *out, size_t room);
+uint32_t __sanitizer_unaligned_load32(const void *p);
+void __sanitizer_unaligned_store32(void *p, uint32_t v);
+int RunningOnValgrind(void);
+int main(void)
+{
+	char bytes[8] = {0}, name[8] = "?";
+#ifdef __SANITIZE_THREAD__
+	__sanitizer_syscall_pre_impl_close(3);
+	__sanitizer_syscall_post_impl_close(0, 3);
+	__sanitizer_symbolize_pc(bytes, "%p", name, sizeof name);
+	__sanitizer_unaligned_store32(bytes + 1, 7);
+	printf("%d%d%s\n", (int)__sanitizer_unaligned_load32(bytes + 1), RunningOnValgrind(), name);
+#endif
+	return 0;
+}
+END
 printf 'add.c main.c -o from_response "-O1"\n' >args
 uses() { nm -u "$1" | grep -q "$2"; }
 not() { ! "$@"; }
@@ -80,6 +108,16 @@ for cc in gcc clang-14 clang-19; do
 	same "$cc: another sanitizer is refused" \
 		"atommon-cc: '-fsanitize=address' does not go together with watched accesses: leave it out" \
 		"$(atommon-cc -fsanitize=address -c add.c 2>&1)"
+	check "$cc: calls of the sanitizer's interface" atommon-cc -O2 byhand.c -o prog_hand
+	same "$cc: which do what their caller needs" 70 "$(output ./prog_hand)"
+	for option in --coverage -fprofile-instr-generate; do
+		$cc $option -c add.c -o plain.o 2>/dev/null || continue
+		atommon-cc -S -O2 add.c -o without.s
+		atommon-cc -S -O2 $option add.c -o with.s
+		same "$cc: counters of $option are not watched" "$(grep -oE '__tsan_(read|write|atomic)[a-z0-9_]*' without.s)" \
+			"$(grep -oE '__tsan_(read|write|atomic)[a-z0-9_]*' with.s)"
+		check "$cc: and the program runs" sh -c "atommon-cc -O2 $option add.c main.c -o prog_count && ./prog_count"
+	done
 	echo 'int add(int n);' >head.h
 	check "$cc: a header is precompiled, by its name" atommon-cc head.h -o head.h.gch
 	check "$cc: or by -x" sh -c 'rm head.h.gch && atommon-cc -x c-header head.h -o head.h.gch'
@@ -92,6 +130,17 @@ for cc in gcc clang-14 clang-19; do
 	fi
 done
 unset ATOMMON_CC ATOMMON_CXX
+
+# All of the interface that the real runtime has, but for Java and what only its own tests use.
+runtime=$(clang-14 -print-file-name=libclang_rt.tsan-x86_64.so 2>/dev/null)
+if [ -f "$runtime" ]; then
+	exported() { nm -D --defined-only "$1" | awk '{ print $3 }' | sort -u; }
+	interface='^(__tsan_|__sanitizer_|Annotate|WTFAnnotate|RunningOn)'
+	own='^__tsan_java_|^__tsan_test|_default_|_on_report$|_symbolize_external|^__sanitizer_(cov_|weak_hook_|malloc_hook|free_hook|on_print|dump_trace)'
+	exported "$B/lib/libatommon-stub.so" >here
+	same "the stub has the runtime's public interface" "" \
+		"$(exported "$runtime" | grep -E "$interface" | grep -vE "$own" | comm -23 - here)"
+fi
 
 # A program that is not watched makes no callbacks: a library that only counts them is loaded before the stub,
 # beside one that says it is watched.
