@@ -12,6 +12,7 @@
 #include "atommon/mem.h"
 #include "atommon/regions.h"
 #include "atommon/report.h"
+#include "atommon/vain.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROGRESS_EVENTS = 1 << 16, SUPPRESSIONS_MAX = 1 << 24 };
+enum { PROGRESS_EVENTS = 1 << 16, SUPPRESSIONS_MAX = 1 << 24, LOOK_ROOM = 1 << 18 };
 
 struct check {
 	const char *path, *output, *atomic;
@@ -38,6 +39,7 @@ struct check {
 	struct am_symbols *symbols;
 	struct am_names names;
 	struct am_atomic *regions;
+	struct am_vain *vain;
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
 	struct am_reporter *reporter;
@@ -246,7 +248,12 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	struct check *c = ctx;
 
 	c->found = true;
-	am_reporter_cycle(c->reporter, cycle, NULL, NULL);
+	am_vain_cycle(c->vain, cycle);
+}
+
+static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	am_reporter_cycle(((struct check *)ctx)->reporter, cycle, NULL, NULL);
 }
 
 static void on_twin_cycle(void *ctx, const struct am_cycle *cycle)
@@ -287,6 +294,12 @@ static void on_event(void *ctx, const struct am_event *event)
 	else
 		am_checker_event(c->checker, event);
 	verify(c, event);
+	am_reporter_event(c->reporter, event);
+}
+
+static void behind_regions(void *ctx, const struct am_event *event)
+{
+	am_vain_event(((struct check *)ctx)->vain, event);
 }
 
 static uint64_t elapsed_ns(const struct check *c)
@@ -321,16 +334,12 @@ static const char *read_all(struct check *c)
 	while ((r = am_source_next(c->source, &event)) > 0) {
 		c->events++;
 		c->threads += event.kind == AM_THREAD_BEGIN;
-		if (c->symbols || c->regions)
-			am_names_event(&c->names, &event);
-		if (c->regions)
-			am_atomic_event(c->regions, &event);
-		else
-			on_event(c, &event);
-		am_reporter_event(c->reporter, &event);
+		am_names_event(&c->names, &event);
+		am_atomic_event(c->regions, &event);
 		if (c->events % PROGRESS_EVENTS == 0)
 			progress(c, false);
 	}
+	am_vain_finish(c->vain);
 	progress(c, true);
 	return r < 0 ? am_source_error(c->source) : NULL;
 }
@@ -392,12 +401,15 @@ static bool open_all(struct check *c)
 		c->checker = am_checker_new(&fast, &c->mem);
 	if (c->full || c->verify)
 		c->twin = am_fullgraph_new(&twin, c->full ? &c->mem : &c->twin_mem);
-	c->regions = am_atomic_new(c->atomic, c->source, &c->names, on_event, c);
+	const struct am_vain_config vain = {.out = on_event, .ctx = c, .on_cycle = on_judged_cycle,
+					    .cycle_ctx = c, .room = LOOK_ROOM};
+	c->vain = am_vain_new(&vain, &c->report_mem);
+	c->regions = am_atomic_new(c->atomic, c->source, &c->names, behind_regions, c);
 	c->no_progress |= !isatty(STDERR_FILENO);
 	clock_gettime(CLOCK_MONOTONIC, &c->start);
 	refresh(c);
 	return c->reporter && (c->full ? c->twin != NULL : c->checker != NULL) &&
-	       (!c->verify || c->twin) && c->regions;
+	       (!c->verify || c->twin) && c->vain && c->regions;
 }
 
 static void print_stats(const struct check *c, const struct am_checker_stats *s)

@@ -2,8 +2,8 @@
  * The live checker: merged events in, reports out. Runs in the consumer (the drain thread, mostly);
  * hooks never come here. Nothing is printed when nothing is found.
  *
- *   merged event -> told -> regions -> summarised graph -> cycle -> reporter -> log
- *                                  `-> full graph, with ATOMMON_VERIFY: both must say the same
+ *   merged event -> told -> regions -> vain -> summarised graph -> cycle -> vain -> reporter -> log
+ *                                          `-> full graph, with ATOMMON_VERIFY: both must say the same
  *
  * At the memory ceiling each stage degrades by itself; when the checker cannot even start, the
  * program goes on unwatched and one line says so.
@@ -14,24 +14,27 @@
 #include "atommon/mem.h"
 #include "atommon/regions.h"
 #include "atommon/told.h"
+#include "atommon/vain.h"
 #include "preload/area.h"
 #include "preload/live.h"
 #include "preload/msg.h"
 #include "preload/output.h"
 #include "preload/path.h"
-#include "preload/retry.h"
 #include "preload/runtime.h"
 #include "preload/sink.h"
 #include "preload/statuspage.h"
 #include "preload/symbolizer.h"
 
-enum { BATCH = 128 };
+/* LOOK_ROOM: events behind an atomic read of which it is not known yet whether it will be made again. */
+enum { BATCH = 128, LOOK_ROOM = 1 << 15, LOOK_MS = 50 };
 
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
 	struct am_told *translator;
 	struct am_regions *regions;
+	struct am_vain *vain;
+	uint64_t held, held_ms; /* the first that is held back there, and since when it was seen to be */
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
 	struct am_reporter *reporter;
@@ -68,8 +71,15 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	(void)ctx;
 	live.fast_found = true;
+	am_vain_cycle(live.vain, cycle);
+}
+
+/* One that rests on nothing that was in vain; perhaps some time later. */
+static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	(void)ctx;
 	report_until(cycle->close_index);
-	if (am_retry_is_void(cycle) || !am_reporter_cycle(live.reporter, cycle, NULL, NULL))
+	if (!am_reporter_cycle(live.reporter, cycle, NULL, NULL))
 		return;
 	am_statuspage_add(&am_statuspage()->violations, 1);
 	am_live_react(am_reporter_last(live.reporter));
@@ -122,7 +132,7 @@ struct am_event *am_live_place(void)
 	return live.twin || live.makes_events ? NULL : &live.batch[live.n_batch];
 }
 
-/* Behind the regions stage. */
+/* Behind the stages regions and vain. */
 static void check(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
@@ -152,7 +162,7 @@ void am_live_event(void *ctx, const struct am_event *event)
 		return;
 	live.events++;
 	live.threads += event->kind == AM_THREAD_BEGIN;
-	live.is_in_place = event == &live.batch[live.n_batch];
+	live.is_in_place = event == &live.batch[live.n_batch] && !am_vain_held(live.vain);
 	am_regions_event(live.regions, event);
 }
 
@@ -202,12 +212,20 @@ static bool open_reporter(void)
 	return live.reporter != NULL;
 }
 
+static void behind_regions(void *ctx, const struct am_event *event)
+{
+	(void)ctx;
+	am_vain_event(live.vain, event);
+}
+
 static bool open_regions(void)
 {
-	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = check};
+	const struct am_vain_config vain = {.out = check, .on_cycle = on_judged_cycle, .room = LOOK_ROOM};
 
 	live.makes_events = strcmp(am_opt.atomic, "marked") != 0;
-	live.regions = am_regions_new(&config, live.mem);
+	live.vain = am_vain_new(&vain, live.mem);
+	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = behind_regions};
+	live.regions = live.vain ? am_regions_new(&config, live.mem) : NULL;
 	return live.regions != NULL;
 }
 
@@ -272,6 +290,22 @@ void am_live_pass(void)
 	publish();
 }
 
+/* What is held back for a thread that does nothing goes on after a while. True: look again. */
+bool am_live_watch(uint64_t now_ms)
+{
+	const uint64_t held = live.vain ? am_vain_held(live.vain) : 0;
+
+	if (held != live.held)
+		live.held_ms = now_ms;
+	live.held = held;
+	if (!held || now_ms - live.held_ms < LOOK_MS)
+		return held;
+	am_vain_hurry(live.vain);
+	check_batch();
+	publish();
+	return false;
+}
+
 static void name_unused(void *ctx, const char *message)
 {
 	(void)ctx;
@@ -282,7 +316,9 @@ int am_live_close(void)
 {
 	if (!live.reporter)
 		return -1;
+	am_vain_hurry(live.vain);
 	check_batch();
+	am_vain_finish(live.vain);
 	publish();
 	am_reporter_finish(live.reporter);
 	if (am_opt.verbose >= 1) {

@@ -1,75 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Atomic and volatile loads that a thread makes again before it does anything else: `while (load(&busy));`, a ticket lock's
- * wait, `do old = load(&x); while (!cas(&x, old, f(old)))`. A load that was made in vain has had no effect
- * (Flanagan, Freund and Qadeer call such loops pure), so no report may rest on another thread's write
- * having come after it.
+ * What the stage that drops steps in vain (atommon/vain.h) cannot tell from records alone: whether two loads in the code
+ * are one in the source, because the compiler put a copy of a loop's first test in front of the loop; that an
+ * attempt failed; and that a volatile load, of which only the callback before it is seen, may have been made
+ * after another thread's write without a record.
  *
- * A thread remembers its newest atomic load. If the next thing it does, as far as others are concerned, is the
- * same load again, or an attempt on the same variable that fails, the place of that load is *learned*: from then
- * on, and for what is still on its way to the checker, a cycle that leaves a transaction through a load made
- * there is not told. Nothing in between: no lock, no other atomic operation, no access that was logged.
- * Live only; the trace keeps everything.
- *
- * Runs in application threads (learning) and in the consumer (asking); no lock.
+ * Each thread remembers the atomic and volatile loads that it logged last. Runs in application threads; no lock,
+ * no system call, no malloc.
  */
 #ifndef ATOMMON_PRELOAD_RETRY_H
 #define ATOMMON_PRELOAD_RETRY_H
 
-#include "atommon/checker.h"
+#include "atommon/vain.h"
 #include "preload/shadow.h"
 
+enum { AM_RETRY_LOADS = 4 };
 struct am_retry {
-	uintptr_t address, pc; /* of the newest atomic load; 0: none, or something else came since */
-	uintptr_t before;      /* where the same variable was loaded right before that; 0: nowhere */
-	uint64_t others;       /* records of hooks in the thread's ring then */
+	struct {
+		uintptr_t address, pc;
+	} load[AM_RETRY_LOADS];
+	uint32_t next;
+	uint32_t watched_size;
+	uintptr_t watched; /* a volatile load that left no record, the last thing that was done; 0: none */
 };
 extern __thread struct am_retry am_retry
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-enum { AM_RETRY_NEAR = 256 }; /* bytes of code */
+/* A load is logged: AM_ORDER_AGAIN if it is of a loop, and the one of this variable before it a copy in
+ * front of that loop; else 0. */
+uint8_t am_retry_load(uintptr_t address, uintptr_t pc);
 
-void am_retry_learn(uintptr_t pc);
-bool am_retry_is_learned(uintptr_t pc);
+/* An attempt failed. Was a load of this variable logged that it makes vain? */
+bool am_retry_fail(uintptr_t address);
 
-/* Is the load of this address the last thing that this thread did? */
-static inline bool am_retry_follows(uintptr_t address)
+/* A volatile load was found to be known, and left no record. */
+static inline void am_retry_watch(uintptr_t address, unsigned size)
 {
-	return am_retry.address == address && am_retry.others == am_tls.head - am_view.own_units;
+	am_retry.watched = address;
+	am_retry.watched_size = size;
 }
 
-/* A load was made; `follows` as it was before. A compiler may put a copy of a loop's first load in front of the
- * loop: that one counts with the loop's own, but two loads that are no loop stay what they are. */
-static inline void am_retry_load(uintptr_t address, uintptr_t pc, bool follows)
-{
-	uintptr_t before = 0;
+/* Before anything else of the thread is logged: has somebody been there since? Then nobody knows what it
+ * read, and the record that stands for it is taken back. Outside any record. */
+void am_retry_expire(struct am_here here);
 
-	if (follows && am_retry.pc == pc) {
-		am_retry_learn(pc);
-		if (am_retry.before)
-			am_retry_learn(am_retry.before);
-	} else if (follows && pc - am_retry.pc < AM_RETRY_NEAR) {
-		before = am_retry.pc;
-		if (am_retry_is_learned(pc))
-			am_retry_learn(before);
-	}
-	am_retry = (struct am_retry){address, pc, before, am_tls.head - am_view.own_units};
+static inline void am_retry_check(struct am_here here)
+{
+	if (am_unlikely(am_retry.watched != 0))
+		am_retry_expire(here);
 }
 
-/* An attempt failed: it will be made again, and the load before it has had no effect either. */
-static inline void am_retry_vain(bool follows)
+/* The extension of a record that has one of these bits, or a memory order. */
+static inline struct am_unit am_retry_order(uint64_t order)
 {
-	if (follows)
-		am_retry_learn(am_retry.pc);
+	return (struct am_unit){AM_EXT | (uint64_t)AM_X_ORDER << AM_R_DETAIL_SHIFT, order};
 }
-
-/* Something else was logged. */
-static inline void am_retry_forget(void)
-{
-	am_retry.address = 0;
-}
-
-/* Does the cycle leave a transaction through a load that was made again? */
-bool am_retry_is_void(const struct am_cycle *cycle);
 
 #endif

@@ -99,7 +99,9 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* Not known to be redundant: decide, log. One access of 1, 2, 4, 8 or 16 bytes. */
+/* Not known to be redundant: decide, log. One access of 1, 2, 4, 8 or 16 bytes. `detail`: of the record, beside
+ * the size. */
+enum { AM_VIEW_VOLATILE = 1 << 3 };
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here);
 /* The same for one that stands for another before it: true if nothing had to be logged. */

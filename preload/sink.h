@@ -50,6 +50,7 @@ bool am_sink_record_has_stopped(void);
  *   event   each merged event, in order. In check mode the stream may start in the middle: a lock
  *           taken before the first region of the process shows only its release.
  *   pass    after a batch: time to print
+ *   watch   now and then; true: ask again soon, somebody is waited for
  *   close   at the end of the process; returns the exit status to use instead, or -1
  */
 bool am_live_open(struct am_mem *mem);
@@ -57,6 +58,7 @@ void am_live_event(void *ctx, const struct am_event *event);
 /* Where the next event may be made; NULL: anywhere. */
 struct am_event *am_live_place(void);
 void am_live_pass(void);
+bool am_live_watch(uint64_t now_ms);
 int am_live_close(void);
 
 /* Tables of the running process, brought up to date; valid until the next call. Consumer only. */

@@ -49,6 +49,12 @@ __attribute__((weak)) void am_live_pass(void)
 {
 }
 
+__attribute__((weak)) bool am_live_watch(uint64_t now_ms)
+{
+	(void)now_ms;
+	return false;
+}
+
 __attribute__((weak)) int am_live_close(void)
 {
 	return -1;
@@ -102,7 +108,10 @@ static uint64_t check_pass(void)
 
 static bool check_watch(uint64_t now_ms)
 {
-	return am_holes_look(check.merge, now_ms);
+	const bool is_held = am_live_watch(now_ms);
+
+	am_merge_place(check.merge, am_live_place());
+	return am_holes_look(check.merge, now_ms) || is_held;
 }
 
 static void check_unblock(void)

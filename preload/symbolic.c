@@ -29,16 +29,13 @@ static unsigned width_of(uint32_t meta)
 static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, struct am_here here)
 {
 	const unsigned size = 1u << (meta & 3);
-	struct am_step none = {NULL, false, false, false};
+	struct am_step none = {NULL, false, false};
 
 	if (am_meta_order(meta) >= 0)
 		return am_step_begin(kind, p, size, here);
 	if (am_view_sleeps())
 		return none;
-	const bool is_volatile = meta & AM_SYM_VOLATILE, follows = am_retry_follows((uintptr_t)p);
-	am_view_access(kind, (uintptr_t)p, size, is_volatile ? 8 : 0, here);
-	if (is_volatile && kind == AM_READ)
-		am_retry_load((uintptr_t)p, here.pc, follows);
+	am_view_access(kind, (uintptr_t)p, size, meta & AM_SYM_VOLATILE ? AM_VIEW_VOLATILE : 0, here);
 	return none;
 }
 
@@ -93,16 +90,18 @@ static void finish(struct recording *x, enum am_kind kind, struct am_here here)
 	am_log_record(&x->r, here);
 }
 
+/* `flags`: of the order, see retry.h. */
 static uint32_t record_read(struct recording *x, struct am_sym *s, uint64_t value, uint32_t meta,
-			    struct am_here here)
+			    uint64_t flags, struct am_here here)
 {
 	const uint32_t node = meta & AM_SYM_PLAIN ? 0 : ++s->last;
+	const uint64_t order = flags | (am_meta_order(meta) >= 0 ? 1 + (uint64_t)am_meta_order(meta) : 0);
 
 	attach(x, AM_X_VALUE, value);
 	if (node)
 		attach(x, AM_X_EXPR, node);
-	if (am_meta_order(meta) >= 0)
-		attach(x, AM_X_ORDER, 1 + (uint64_t)am_meta_order(meta));
+	if (order)
+		attach(x, AM_X_ORDER, order);
 	finish(x, AM_READ, here);
 	return node;
 }
@@ -153,7 +152,9 @@ static struct am_sym_value record_load(struct am_sym *s, void *p, uint32_t meta,
 	if (!is_recorded)
 		return (struct am_sym_value){value, 0};
 	number(&x);
-	return (struct am_sym_value){value, record_read(&x, s, value, meta, here)};
+	const bool may_repeat = am_meta_order(meta) >= 0 || meta & AM_SYM_VOLATILE;
+	const uint8_t again = may_repeat ? am_retry_load((uintptr_t)p, here.pc) : 0;
+	return (struct am_sym_value){value, record_read(&x, s, value, meta, again, here)};
 }
 
 /* ---- loads and stores -------------------------------------------------------------------------
@@ -368,7 +369,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_cas(void *p, uint64_t expected, uint
 		number(&x);
 		const uint32_t node =
 			old == expected ? record_update(&x, s, old, meta, AM_SYM_XCHG, d, AM_HERE)
-					: record_read(&x, s, old, meta, AM_HERE);
+					: record_read(&x, s, old, meta, AM_ORDER_FAILED, AM_HERE);
 		const uint32_t eq = am_sym_node(s, AM_OP_EQ, 1, node, e, 0);
 		if (eq)
 			am_sym_condition(AM_BRANCH, eq, old == expected, AM_HERE);

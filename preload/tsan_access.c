@@ -9,15 +9,12 @@
 #include <string.h>
 
 #include "preload/export.h"
-#include "preload/retry.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* 1 selects the watched versions of functions (instrument/pass/twin.h); set in init.c. */
 AM_EXPORT volatile int __atommon_armed = 0;
-
-enum { VOLATILE = 1 << 3 };
 
 /* Does an access of `size` bytes stay within its shadow word? */
 #define IN_WORD(address, size)                                                                     \
@@ -30,7 +27,7 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 		struct am_here here)
 {
 	if (!am_view_sleeps())
-		am_view_access(kind, (uintptr_t)p, size, is_volatile ? VOLATILE : 0, here);
+		am_view_access(kind, (uintptr_t)p, size, is_volatile ? AM_VIEW_VOLATILE : 0, here);
 }
 
 /* All that the fast paths do not take: `what` is the size, and the bits below. */
@@ -56,16 +53,15 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
-		const bool follows = is_volatile && am_retry_follows(at);                          \
 		const uintptr_t chunk = IN_WORD(at, bytes) ? am_shadow_chunk(at) : 0;              \
 		struct am_cell *c = am_shadow_cell(chunk, (bytes) == 8 ? at : at & ~(uintptr_t)7); \
 		if (am_unlikely(!chunk) ||                                                         \
-		    (!am_view_fast(c, at, BYTES_AT(at, bytes), writes, pc) && !am_view_is_idle(c))) \
+		    (((is_volatile && reads) ||                                                    \
+		      !am_view_fast(c, at, BYTES_AT(at, bytes), writes, pc)) &&                    \
+		     !am_view_is_idle(c)))                                                         \
 			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
 					  (is_volatile ? IS_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \
-		if (is_volatile && reads)                                                          \
-			am_retry_load(at, AM_HERE.pc, follows);                                    \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \

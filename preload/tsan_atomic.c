@@ -18,10 +18,12 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 			     struct am_here here)
 {
 	const uintptr_t address = (uintptr_t)p;
-	struct am_step s = {&am_slots[am_slot_of(address)], false, false, am_retry_follows(address)};
+	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
 
-	if (am_view_sleeps() || !am_view_wants(kind, address, size, here) ||
-	    !am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
+	if (am_view_sleeps() || !am_view_wants(kind, address, size, here))
+		return s;
+	am_retry_check(here);
+	if (!am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
 		return s;
 	s.is_logged = true;
 	s.is_locked = am_slot_lock(s.slot);
@@ -29,8 +31,8 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 }
 
 /* The record of the step, if there is one. */
-static void finish(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
-		   bool is_vain, struct am_here here)
+void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+		 bool is_vain, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -41,7 +43,9 @@ static void finish(struct am_step *s, enum am_kind kind, const volatile void *p,
 
 	if (!s->is_logged)
 		return;
-	if (is_vain && am_view_mode != AM_VIEW_RECORD) {
+	/* Live, one that fails is worth a record only if there is something to take back: it may fail for long. */
+	const bool is_told = am_view_mode == AM_VIEW_RECORD || !is_vain || am_retry_fail((uintptr_t)p);
+	if (!is_told) {
 		if (s->is_locked)
 			am_slot_unlock(s->slot);
 		if (am_tls.event == here.cfa) /* by am_log_prepare: there is no record */
@@ -54,23 +58,15 @@ static void finish(struct am_step *s, enum am_kind kind, const volatile void *p,
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
 	r.n_ext = 1;
-	r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_ORDER << AM_R_DETAIL_SHIFT,
-				    1 + (uint64_t)AM_TSAN_ORDER(mo)};
+	r.ext[0] = am_retry_order((1 + (uint64_t)AM_TSAN_ORDER(mo)) |
+				  (is_vain	     ? AM_ORDER_FAILED
+				   : kind == AM_READ ? am_retry_load((uintptr_t)p, here.pc)
+						     : 0));
 	const uint64_t head = am_tls.head;
 	am_log_record(&r, here);
 	am_view.own_units += am_tls.head - head;
-}
-
-void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
-		 int mo, bool is_vain, struct am_here here)
-{
-	finish(s, kind, p, size, mo, is_vain, here);
-	if (is_vain)
-		am_retry_vain(s->follows);
-	else if (kind == AM_READ)
-		am_retry_load((uintptr_t)p, here.pc, s->follows);
-	else
-		am_retry_forget();
+	if (is_vain && am_view_mode != AM_VIEW_RECORD)
+		am_view_touched((uintptr_t)p, size);
 }
 
 #define ATOMICS(bits, type)                                                                        \
@@ -78,14 +74,15 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8))) {              \
 			const type seen = am_atomic##bits##_load(p, mo);                           \
-			if (am_view_sleeps() || is_known_load(p, bits / 8)) {                      \
-				am_retry_load((uintptr_t)p, AM_HERE.pc,                            \
-					      am_retry_follows((uintptr_t)p));                     \
+			if (am_view_sleeps() || is_known_load(p, bits / 8))                        \
 				return seen;                                                       \
-			}                                                                          \
 		}                                                                                  \
 		struct am_step s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                   \
-		const type value = am_atomic##bits##_load(p, mo);                                  \
+		type value = am_atomic##bits##_load(p, mo);                                        \
+		if (am_unlikely(is_stale(&s, p))) {                                                \
+			s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                          \
+			value = am_atomic##bits##_load(p, mo);                                     \
+		}                                                                                  \
 		am_step_end(&s, AM_READ, p, bits / 8, mo, false, AM_HERE);                         \
 		return value;                                                                      \
 	}                                                                                          \
@@ -146,6 +143,15 @@ static inline bool is_known_load(const volatile void *p, unsigned size)
 
 	return (address & 7) + size <= 8 &&
 	       am_view_is_known(address, am_filter_bytes(address & 7, size), false);
+}
+
+/* Recording: left out as nothing new, but another thread came before the load was made? */
+static inline bool is_stale(const struct am_step *s, const volatile void *p)
+{
+	if (s->is_logged || am_view_mode != AM_VIEW_RECORD)
+		return false;
+	const struct am_cell *c = am_shadow_find((uintptr_t)p);
+	return c && !am_filter_same_stretch(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch);
 }
 
 AM_TSAN_WIDTHS(ATOMICS)

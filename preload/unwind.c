@@ -220,6 +220,17 @@ static bool describe(uintptr_t pc, struct description *d)
 	return parse_fde(index + offset, d) && pc >= d->start && pc < d->end;
 }
 
+bool am_unwind_function(uintptr_t pc, uintptr_t *start, uintptr_t *end)
+{
+	struct description d;
+
+	if (!describe(pc, &d))
+		return false;
+	*start = d.start;
+	*end = d.end;
+	return true;
+}
+
 static bool read_stack(const struct cursor *c, uintptr_t at, uintptr_t *out)
 {
 	if (at < c->low || at + sizeof *out > c->top || at % sizeof *out)

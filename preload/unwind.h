@@ -23,6 +23,9 @@ struct am_frame {
  */
 size_t am_unwind(uintptr_t cfa, uintptr_t top, struct am_frame *out, size_t max);
 
+/* The function in which this address lies. False: not known. */
+bool am_unwind_function(uintptr_t pc, uintptr_t *start, uintptr_t *end);
+
 /* Does the stack lead from here to the start of the thread, without a signal frame on the way? False
  * also when that cannot be told. */
 bool am_unwind_is_whole(uintptr_t top);

@@ -476,23 +476,47 @@ bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_he
 	return am_view_sleeps() || (is_ready(v) && is_simple(v, writes, address, size, here));
 }
 
+/* A volatile load that is known to be made again. */
+static void log_again(uintptr_t address, unsigned size, uint8_t again, struct am_here here)
+{
+	struct am_record r = {.kind = AM_READ,
+			      .has_seq = true,
+			      .detail = (uint8_t)((unsigned)__builtin_ctz(size) | AM_VIEW_VOLATILE),
+			      .n_ext = 1,
+			      .object = address,
+			      .ordered = address};
+
+	r.ext[0] = am_retry_order(again);
+	am_log_record(&r, here);
+}
+
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here)
 {
 	struct am_view *v = &am_view;
 
+	const bool may_repeat = kind == AM_READ && detail & AM_VIEW_VOLATILE;
+	uint8_t again = 0;
+
 	if (!is_ready(v))
 		return;
-	if (is_simple(v, kind != AM_READ, address, size, here))
+	/* What may be made again is logged at once, so that it can be told which of the two counts. */
+	if (!may_repeat && is_simple(v, kind != AM_READ, address, size, here))
 		return;
-	if (wants_all(v, kind, address, size, true, here)) {
+	if (wants_all(v, kind, address, size, !may_repeat, here)) {
+		am_retry_check(here);
 		const uint64_t head = am_tls.head;
-		am_retry_forget();
-		if (am_likely((address & 63) + size <= 64))
+		if (may_repeat)
+			again = am_retry_load(address, here.pc);
+		if (am_unlikely(again != 0))
+			log_again(address, size, again, here);
+		else if (am_likely((address & 63) + size <= 64))
 			am_log(kind, (unsigned)__builtin_ctz(size) | detail, address, here);
 		else
 			am_log_access(kind, address, size, here);
 		am_late_count(v, head);
+	} else if (may_repeat) {
+		am_retry_watch(address, size);
 	}
 	refresh(v);
 }
@@ -524,8 +548,8 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 			return;
 		const uintptr_t line = (at | 63) + 1, stop = line < end ? line : end;
 		if (wants_all(v, kind, at, (unsigned)(stop - at), true, here)) {
+			am_retry_check(here);
 			const uint64_t head = am_tls.head;
-			am_retry_forget();
 			am_log_access(kind, at, stop - at, here);
 			am_late_count(v, head);
 		}

@@ -2,19 +2,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 
+#include "unused.h"
 #include "window.h"
 
 #include "atommon/options.h"
 #include "atommon/regions.h"
+#include "atommon/vain.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { LOOK_ROOM = 1 << 18 };
 
 struct am_reading {
 	struct am_loaded *l;
 	const char *atomic;
 	bool is_recorded; /* only functions that were named when recording */
 	struct am_regions *regions;
+	struct am_vain *vain;
 	struct am_checker *checker;
 	struct am_source *again;     /* second reading, of a long trace */
 	VEC(struct am_event) events; /* of a short one, as read */
@@ -77,6 +82,11 @@ static uint32_t function_region(void *ctx, const struct am_event *enter)
 
 static void on_cycle(void *ctx, const struct am_cycle *cycle)
 {
+	am_vain_cycle(((struct am_reading *)ctx)->vain, cycle);
+}
+
+static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
+{
 	struct am_loaded *l = ((struct am_reading *)ctx)->l;
 
 	l->n_observed++;
@@ -94,6 +104,22 @@ static void on_event(void *ctx, const struct am_event *event)
 	am_checker_event(s->checker, event);
 	*vec_push(&s->kept) = *event;
 	s->is_lost |= event->kind == AM_LOST;
+}
+
+static void behind_regions(void *ctx, const struct am_event *event)
+{
+	am_vain_event(((struct am_reading *)ctx)->vain, event);
+}
+
+/* A read in vain is no access of its region. One whose expression is used later stays what it is. */
+static void on_vain(void *ctx, const struct am_event *event)
+{
+	struct am_reading *s = ctx;
+
+	if (event->expr && !s->again) {
+		*vec_push(&s->kept) = *event;
+		s->kept.at[s->kept.n - 1].mode = AM_UNUSED_MARK;
+	}
 }
 
 static bool is_access(uint8_t kind)
@@ -116,12 +142,15 @@ static bool make_stages(struct am_reading *s)
 		.conflicts = l->has_accesses ? AM_CONFLICTS_DATA : AM_CONFLICTS_LOCKS,
 		.on_cycle = on_cycle,
 		.ctx = s};
-	const struct am_regions_config config = {.atomic = s->atomic, .out = on_event, .out_ctx = s,
+	const struct am_regions_config config = {.atomic = s->atomic, .out = behind_regions, .out_ctx = s,
 						 .function = function_region, .ctx = s};
+	const struct am_vain_config vain = {.out = on_event, .drop = on_vain, .ctx = s,
+					    .on_cycle = on_judged_cycle, .cycle_ctx = s, .room = LOOK_ROOM};
 
+	s->vain = am_vain_new(&vain, &l->mem);
 	s->checker = am_checker_new(&check, &l->mem);
 	s->regions = am_regions_new(&config, &l->mem);
-	return s->checker && s->regions;
+	return s->vain && s->checker && s->regions;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
@@ -235,7 +264,11 @@ static bool fill(struct am_reading *s, am_event_fn *seen, void *ctx)
 		if (seen)
 			seen(ctx, &event);
 		am_regions_event(s->regions, &event);
+		if (event.kind == AM_LOST) /* nothing behind it may come with it */
+			am_vain_hurry(s->vain);
 	}
+	if (r <= 0)
+		am_vain_finish(s->vain);
 	s->is_at_end = r <= 0 || s->is_lost;
 	if (s->next == s->events.n) {
 		free(s->events.at);
@@ -261,6 +294,7 @@ static void build(struct am_reading *s)
 	struct am_run *run = &s->l->run;
 	const uint32_t before = s->window.live.n;
 
+	am_unused_replace(s->kept.at, s->kept.n);
 	am_run_init(run);
 	run->shows_accesses = s->l->has_accesses;
 	run->is_cut = s->windows > 1 || (s->again && !s->is_at_end);
@@ -313,6 +347,8 @@ void am_loaded_close(struct am_loaded *l)
 	if (l->reading) {
 		if (l->reading->regions)
 			am_regions_free(l->reading->regions);
+		if (l->reading->vain)
+			am_vain_free(l->reading->vain);
 		if (l->reading->checker)
 			am_checker_free(l->reading->checker);
 		if (l->reading->again)

@@ -278,8 +278,13 @@ void am_json_event(struct am_json *j, const struct am_event *e)
 	else if (e->flags & AM_HAS_VALUE)
 		add_number(o, "value", e->value);
 	add_expr(j, o, e);
-	if (e->order && e->order < AM_TEXT_ORDERS)
-		add_text(o, "order", am_text_orders[e->order]);
+	const unsigned order = e->order & AM_ORDER_MASK;
+	if (order && order < AM_TEXT_ORDERS)
+		add_text(o, "order", am_text_orders[order]);
+	if (e->order & AM_ORDER_FAILED)
+		json_object_object_add(o, "failed", json_object_new_boolean(true));
+	if (e->order & AM_ORDER_AGAIN)
+		json_object_object_add(o, "again", json_object_new_boolean(true));
 	for (unsigned i = 0; i < AM_TEXT_FLAGS; i++)
 		if (e->flags & am_text_flags[i].flag)
 			json_object_object_add(o, am_text_flags[i].word,

@@ -232,7 +232,7 @@ static bool read_named(struct cursor *c, struct am_event *e)
 	} else if (scan_accept(c, "order=")) {
 		for (unsigned i = 1; i < AM_TEXT_ORDERS; i++)
 			if (scan_word(c, am_text_orders[i])) {
-				e->order = (uint8_t)i;
+				e->order |= (uint8_t)i;
 				return true;
 			}
 		e->order = (uint8_t)scan_number(c);
@@ -259,6 +259,10 @@ static bool read_word(struct cursor *c, struct am_event *e)
 		}
 	if (scan_word(c, "shared") || scan_word(c, "serial"))
 		e->mode = 1;
+	else if (scan_word(c, "failed"))
+		e->order |= AM_ORDER_FAILED;
+	else if (scan_word(c, "again"))
+		e->order |= AM_ORDER_AGAIN;
 	else if (scan_word(c, "true"))
 		e->value = 1;
 	else if (!scan_word(c, "false") && !scan_word(c, "-"))

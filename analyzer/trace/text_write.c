@@ -253,6 +253,20 @@ static void put_condition(struct am_text *t, const struct am_event *e)
 	put_expr(t, e);
 }
 
+static void put_order(FILE *out, unsigned order)
+{
+	const unsigned bits = AM_ORDER_FAILED | AM_ORDER_AGAIN;
+
+	if ((order & ~bits) >= AM_TEXT_ORDERS) {
+		fprintf(out, " order=%u", order);
+		return;
+	}
+	if (order & ~bits)
+		fprintf(out, " order=%s", am_text_orders[order & ~bits]);
+	fputs(order & AM_ORDER_FAILED ? " failed" : "", out);
+	fputs(order & AM_ORDER_AGAIN ? " again" : "", out);
+}
+
 static void put_details(struct am_text *t, const struct am_tables *tables, const struct am_event *e)
 {
 	FILE *const out = t->out;
@@ -269,10 +283,7 @@ static void put_details(struct am_text *t, const struct am_tables *tables, const
 			putc(' ', out);
 		put_expr(t, e);
 	}
-	if (e->order && e->order < AM_TEXT_ORDERS)
-		fprintf(out, " order=%s", am_text_orders[e->order]);
-	else if (e->order)
-		fprintf(out, " order=%u", e->order);
+	put_order(out, e->order);
 	for (unsigned i = 0; i < AM_TEXT_FLAGS; i++)
 		if (e->flags & am_text_flags[i].flag)
 			fprintf(out, " %s", am_text_flags[i].word);

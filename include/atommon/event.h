@@ -111,6 +111,13 @@ enum {
 	AM_FREED_LOCK = 1 << 6 /* release: found held at destroy or free, not released by a call */
 };
 
+/* Bits of `order` of a read or update, beside the memory order itself (see vain.h). */
+enum {
+	AM_ORDER_MASK = 0x0f,
+	AM_ORDER_FAILED = 0x40, /* an attempt that failed, or left all as it was */
+	AM_ORDER_AGAIN = 0x80,	/* of a loop; the read of the same before it is a copy in front of the loop */
+};
+
 /* A decoded event, in merged order. */
 struct am_event {
 	uint64_t index;	 /* position in the merged order, from 0 */
@@ -127,7 +134,7 @@ struct am_event {
 	uint32_t expr;	 /* expression node of this thread, 0 none (see expr.h) */
 	uint8_t kind;	 /* enum am_kind */
 	uint8_t mode;	 /* enum am_mode, am_object, am_lost; 1 for the serial thread */
-	uint8_t order;	 /* atomics and fences: 1 + C11 memory order; 0: plain */
+	uint8_t order;	 /* atomics and fences: 1 + C11 memory order; 0: plain; and the bits above */
 	uint8_t flags;
 };
 
@@ -200,7 +207,7 @@ enum am_ext {
 	AM_X_EXPR,	/* w1: expression node */
 	AM_X_SIZE,	/* w1: size of the access or block (alloc, free, name) */
 	AM_X_AUX,	/* w1: aux */
-	AM_X_ORDER,	/* w1: 1 + memory order */
+	AM_X_ORDER,	/* w1: 1 + memory order, and its bits */
 	AM_X_COND,	/* wait, wake: payload48: condition, w1 low half: its own sequence number.
 			   The record's object and number are the mutex's; the decoder swaps them
 			   into am_event.object = condition, aux = mutex. */

@@ -1,0 +1,514 @@
+/*
+ * Reads and attempts in vain: event stream in, event stream out (see include/atommon/vain.h). Keeps for
+ * each thread the reads of its open look, and for all a queue of what is held back. Runs in the drain thread
+ * and in tools; no I/O, no globals. At the memory ceiling more reads are in doubt, or count; none is dropped that
+ * counts.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "atommon/vain.h"
+
+#include "map.h"
+#include "atommon/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* READS: of a look; of more the oldest count. HELD: cycles that wait. VOIDS: reads that went on in doubt and
+ * were in vain, the newest. */
+enum { READS = 32, HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
+
+#define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
+#define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
+
+struct read {
+	uint64_t position; /* in the queue */
+	uint64_t index, object;
+	uint32_t size, site;
+	bool is_atomic;
+	bool is_settled; /* something was written since: only a failed attempt undoes it */
+};
+
+struct thread {
+	struct read read[READS]; /* of the open look, oldest first */
+	uint32_t n;
+	uint32_t depth; /* of regions */
+};
+
+enum fate { COUNTS, IN_VAIN, OPEN };
+
+struct entry {
+	struct am_event event;
+	uint8_t fate;
+};
+
+struct am_vain {
+	struct am_vain_config config;
+	struct am_mem *mem;
+	struct am_map threads; /* id + 1 -> struct thread * */
+	struct thread *recent;
+	uint32_t recent_id;
+	uint32_t n_reads; /* of all looks */
+	/* Positions [first, next) modulo the room are held back. */
+	struct entry *queue;
+	uint32_t room;
+	uint64_t first, next;
+	struct am_cycle *held;
+	uint32_t n_held;
+	uint64_t voids[VOIDS], n_voids;
+	struct am_vain_stats stats;
+};
+
+struct am_vain *am_vain_new(const struct am_vain_config *config, struct am_mem *mem)
+{
+	struct am_vain *v = am_mem_alloc(mem, sizeof *v);
+
+	if (!v)
+		return NULL;
+	v->config = *config;
+	v->mem = mem;
+	return v;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static struct thread *thread_find(struct am_vain *v, uint32_t id)
+{
+	if (v->recent && v->recent_id == id)
+		return v->recent;
+	const uint64_t *place = am_map_find(&v->threads, (uint64_t)id + 1);
+	if (!place || !*place)
+		return NULL;
+	v->recent = (struct thread *)(uintptr_t)*place;
+	v->recent_id = id;
+	return v->recent;
+}
+
+static struct thread *thread_make(struct am_vain *v, uint32_t id)
+{
+	struct thread *t = thread_find(v, id);
+	uint64_t *place;
+
+	if (t || !(place = am_map_put(&v->threads, v->mem, (uint64_t)id + 1)))
+		return t;
+	*place = (uint64_t)(uintptr_t)am_mem_alloc(v->mem, sizeof(struct thread));
+	return thread_find(v, id);
+}
+
+static void thread_remove(struct am_vain *v, uint32_t id)
+{
+	struct thread *t = thread_find(v, id);
+
+	assert(!t || t->n == 0);
+	am_mem_free(v->mem, t, sizeof *t);
+	am_map_remove(&v->threads, (uint64_t)id + 1);
+	v->recent = NULL;
+}
+
+void am_vain_free(struct am_vain *v)
+{
+	for (uint32_t i = 0; v->threads.at && i < 1u << v->threads.log; i++)
+		if (v->threads.at[i].key)
+			am_mem_free(v->mem, (void *)(uintptr_t)v->threads.at[i].value, sizeof(struct thread));
+	am_map_free(&v->threads, v->mem);
+	am_mem_free(v->mem, v->queue, sizeof *v->queue * v->room);
+	am_mem_free(v->mem, v->held, sizeof *v->held * HELD);
+	am_mem_free(v->mem, v, sizeof *v);
+}
+
+/* ---- the queue ----------------------------------------------------------------------------- */
+
+static struct entry *entry_at(struct am_vain *v, uint64_t position)
+{
+	return &v->queue[position & (v->room - 1)];
+}
+
+static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	struct am_event bare;
+
+	if (ev->order & ~AM_ORDER_MASK) {
+		bare = *ev;
+		bare.order &= AM_ORDER_MASK;
+		ev = &bare;
+	}
+	if (fate != IN_VAIN) {
+		v->config.out(v->config.ctx, ev);
+		return;
+	}
+	v->stats.dropped++;
+	if (v->config.drop)
+		v->config.drop(v->config.ctx, ev);
+}
+
+/* What is known to count, or not to, goes on. */
+static void advance(struct am_vain *v)
+{
+	while (v->first < v->next && entry_at(v, v->first)->fate != OPEN) {
+		const struct entry *e = entry_at(v, v->first++);
+		settle(v, &e->event, (enum fate)e->fate);
+	}
+}
+
+static bool widen(struct am_vain *v)
+{
+	const uint32_t more = v->room ? v->room * 2 : FIRST_ROOM;
+
+	if (v->config.room && more > v->config.room)
+		return false;
+	struct entry *queue = am_mem_alloc(v->mem, sizeof *queue * more);
+	if (!queue)
+		return false;
+	for (uint64_t i = v->first; i < v->next; i++)
+		queue[i & (more - 1)] = *entry_at(v, i);
+	am_mem_free(v->mem, v->queue, sizeof *v->queue * v->room);
+	v->queue = queue;
+	v->room = more;
+	return true;
+}
+
+/* Returns its position, GONE if it went on at once. */
+static uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	if (v->first == v->next && fate != OPEN) {
+		settle(v, ev, fate);
+		return GONE;
+	}
+	if (v->next - v->first == v->room && !widen(v)) {
+		const struct am_event copy = *ev; /* may be where the next to go on is put */
+		am_vain_hurry(v);
+		if (fate != OPEN || !v->room) {
+			settle(v, &copy, fate == OPEN ? COUNTS : fate);
+			v->stats.doubted += fate == OPEN;
+			return GONE;
+		}
+		*entry_at(v, v->next) = (struct entry){copy, (uint8_t)fate};
+		return v->next++;
+	}
+	*entry_at(v, v->next) = (struct entry){*ev, (uint8_t)fate};
+	return v->next++;
+}
+
+uint64_t am_vain_held(const struct am_vain *v)
+{
+	return v->first < v->next ? v->first + 1 : 0;
+}
+
+/* ---- cycles -------------------------------------------------------------------------------- */
+
+static bool is_void(const struct am_vain *v, uint64_t index)
+{
+	const uint64_t n = v->n_voids < VOIDS ? v->n_voids : VOIDS;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (v->voids[i] == index)
+			return true;
+	return false;
+}
+
+static enum fate fate_of(struct am_vain *v, const struct am_access *a)
+{
+	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
+	const struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
+
+	if (a->kind != AM_READ)
+		return COUNTS;
+	if (is_void(v, a->index))
+		return IN_VAIN;
+	for (uint32_t i = 0; t && i < t->n; i++)
+		if (t->read[i].index == a->index)
+			return OPEN;
+	return COUNTS;
+}
+
+static enum fate judge(struct am_vain *v, const struct am_cycle *cycle)
+{
+	enum fate fate = COUNTS;
+
+	for (uint32_t i = 0; i < cycle->n_edges; i++) {
+		const struct am_edge *e = &cycle->edge[i];
+		if (e->why != AM_EDGE_CONFLICT)
+			continue;
+		const enum fate from = fate_of(v, &e->from), to = fate_of(v, &e->to);
+		if (from == IN_VAIN || to == IN_VAIN)
+			return IN_VAIN;
+		if (from == OPEN || to == OPEN)
+			fate = OPEN;
+	}
+	return fate;
+}
+
+void am_vain_cycle(struct am_vain *v, const struct am_cycle *cycle)
+{
+	/* Nothing was ever in doubt: the usual case. */
+	const enum fate fate = v->stats.doubted ? judge(v, cycle) : COUNTS;
+
+	if (fate == OPEN && !v->held)
+		v->held = am_mem_alloc(v->mem, sizeof *v->held * HELD);
+	if (fate == COUNTS)
+		v->config.on_cycle(v->config.cycle_ctx, cycle);
+	else if (fate == IN_VAIN)
+		v->stats.voided++;
+	else if (v->held && v->n_held < HELD)
+		v->held[v->n_held++] = *cycle;
+	else
+		v->stats.unjudged++;
+}
+
+static void judge_again(struct am_vain *v)
+{
+	uint32_t n = v->n_held;
+
+	v->n_held = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const enum fate fate = judge(v, &v->held[i]);
+		if (fate == COUNTS)
+			v->config.on_cycle(v->config.cycle_ctx, &v->held[i]);
+		else if (fate == IN_VAIN)
+			v->stats.voided++;
+		else
+			v->held[v->n_held++] = v->held[i];
+	}
+}
+
+/* ---- looks --------------------------------------------------------------------------------- */
+
+/* It is known now: the read leaves its look. */
+static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
+{
+	const struct read r = t->read[at];
+
+	t->n--;
+	v->n_reads--;
+	memmove(&t->read[at], &t->read[at + 1], (t->n - at) * sizeof *t->read);
+	if (r.position != GONE) {
+		entry_at(v, r.position)->fate = (uint8_t)fate;
+	} else if (fate == IN_VAIN) {
+		v->voids[v->n_voids++ % VOIDS] = r.index;
+	}
+}
+
+static void end_look(struct am_vain *v, struct thread *t)
+{
+	while (t->n)
+		decide(v, t, t->n - 1, COUNTS);
+}
+
+/* It need not wait any longer: in doubt from here on. */
+static void let_go(struct am_vain *v, struct read *r)
+{
+	if (r->position == GONE)
+		return;
+	entry_at(v, r->position)->fate = COUNTS;
+	r->position = GONE;
+	v->stats.doubted++;
+}
+
+/* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
+static void settle_look(struct am_vain *v, struct thread *t)
+{
+	for (uint32_t i = t->n; i-- > 0;) {
+		struct read *r = &t->read[i];
+		if (r->is_atomic) {
+			let_go(v, r);
+			r->is_settled = true;
+		} else {
+			decide(v, t, i, COUNTS);
+		}
+	}
+}
+
+static bool is_same(const struct read *r, const struct am_event *ev)
+{
+	return r->object == ev->object && r->size == ev->size;
+}
+
+/* Those reads of the look that this read makes in vain. */
+static void supersede(struct am_vain *v, struct thread *t, const struct am_event *ev)
+{
+	for (uint32_t i = t->n; i-- > 0;) {
+		const struct read *r = &t->read[i];
+		if (is_same(r, ev) && !r->is_settled &&
+		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE))
+			decide(v, t, i, IN_VAIN);
+	}
+}
+
+/* An attempt failed: what was read of its variable is out of date, and so is what was read since then for it. */
+static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
+{
+	uint32_t first = 0;
+
+	while (first < t->n && !is_same(&t->read[first], ev))
+		first++;
+	for (uint32_t i = t->n; i-- > first;)
+		if (is_same(&t->read[i], ev) || !t->read[i].is_settled)
+			decide(v, t, i, IN_VAIN);
+}
+
+static void add_read(struct am_vain *v, struct thread *t, const struct am_event *ev, uint32_t site)
+{
+	if (t->n == READS)
+		decide(v, t, 0, COUNTS);
+	/* Room first: if there is none the reads so far are in doubt, this one included. */
+	const uint64_t position = hold(v, ev, OPEN);
+	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
+					.size = ev->size, .site = site,
+					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
+	v->n_reads++;
+}
+
+/* Atomic or volatile. */
+static bool is_marked_read(const struct am_event *ev)
+{
+	return ev->order & AM_ORDER_MASK || ev->flags & AM_VOLATILE;
+}
+
+/* Does the thread's look go on over an event of this kind? */
+static bool is_silent(enum am_kind kind)
+{
+	switch (kind) {
+	case AM_NONE:
+	case AM_MARK:
+	case AM_LATE:
+	case AM_TOLD:
+	case AM_CLOCK:
+	case AM_MODULES:
+	case AM_NAME:
+	case AM_EXPR:
+	case AM_PIN:
+	case AM_BRANCH:
+	case AM_ASSERT:
+	case AM_UNTAKEN:
+	case AM_CALL:
+	case AM_FENCE:
+	case AM_ENTER:
+	case AM_LEAVE_FN:
+	case AM_ALLOC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is its look open, for plain reads too? */
+static bool is_looking(const struct thread *t)
+{
+	return t->n && !t->read[t->n - 1].is_settled;
+}
+
+static void on_read(struct am_vain *v, const struct am_event *ev)
+{
+	struct thread *t = is_marked_read(ev) ? thread_make(v, ev->thread) : thread_find(v, ev->thread);
+
+	if (!t || (!is_marked_read(ev) && !is_looking(t))) {
+		hold(v, ev, COUNTS);
+		return;
+	}
+	supersede(v, t, ev);
+	add_read(v, t, ev, ev->site);
+}
+
+/* An access of a thread that another one tells, since it comes to the same bytes. */
+static void on_late(struct am_vain *v, const struct am_event *ev)
+{
+	struct thread *t = ev->mode ? NULL : thread_find(v, (uint32_t)(ev->aux >> 32));
+
+	if (t && is_looking(t))
+		add_read(v, t, ev, ANYWHERE);
+	else
+		hold(v, ev, COUNTS);
+}
+
+static void on_boundary(struct am_vain *v, const struct am_event *ev)
+{
+	struct thread *t = thread_make(v, ev->thread);
+
+	if (t) {
+		if (ev->kind == AM_END && t->depth)
+			t->depth--;
+		if (t->depth == 0)
+			end_look(v, t);
+		t->depth += ev->kind == AM_BEGIN;
+	}
+	hold(v, ev, COUNTS);
+}
+
+static bool is_plain_write(const struct am_event *ev)
+{
+	return (ev->kind == AM_WRITE && !(ev->order & AM_ORDER_MASK)) || ev->kind == AM_FREE;
+}
+
+static void on_other(struct am_vain *v, const struct am_event *ev)
+{
+	struct thread *t = thread_find(v, ev->thread);
+
+	if (t && t->n && is_plain_write(ev))
+		settle_look(v, t);
+	else if (t && t->n && !is_silent((enum am_kind)ev->kind))
+		end_look(v, t);
+	if (t && ev->kind == AM_LOST)
+		t->depth = 0;
+	if (t && ev->kind == AM_THREAD_END)
+		thread_remove(v, ev->thread);
+	hold(v, ev, COUNTS);
+}
+
+void am_vain_event(struct am_vain *v, const struct am_event *ev)
+{
+	const bool is_access = ev->kind == AM_READ || ev->kind == AM_UPDATE;
+	const bool was_open = v->n_reads;
+
+	if (is_access && ev->order & AM_ORDER_FAILED) {
+		struct thread *t = thread_find(v, ev->thread);
+		if (t)
+			fail(v, t, ev);
+		hold(v, ev, IN_VAIN);
+	} else if (ev->kind == AM_READ) {
+		on_read(v, ev);
+	} else if (ev->kind == AM_BEGIN || ev->kind == AM_END) {
+		on_boundary(v, ev);
+	} else if (!was_open && ev->kind != AM_THREAD_END && ev->kind != AM_LOST) {
+		assert(v->first == v->next);
+		settle(v, ev, COUNTS);
+		return;
+	} else if (ev->kind == AM_LATE) {
+		on_late(v, ev);
+	} else {
+		on_other(v, ev);
+	}
+	if (!was_open && !v->n_reads)
+		return;
+	advance(v);
+	if (v->n_held)
+		judge_again(v);
+}
+
+void am_vain_hurry(struct am_vain *v)
+{
+	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
+		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
+		if (!v->threads.at[i].key || !t)
+			continue;
+		for (uint32_t k = 0; k < t->n; k++)
+			let_go(v, &t->read[k]);
+	}
+	advance(v);
+	assert(v->first == v->next);
+}
+
+void am_vain_finish(struct am_vain *v)
+{
+	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
+		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
+		while (v->threads.at[i].key && t && t->n)
+			decide(v, t, 0, IN_VAIN);
+	}
+	advance(v);
+	judge_again(v);
+	assert(v->first == v->next && v->n_held == 0);
+}
+
+void am_vain_stats(const struct am_vain *v, struct am_vain_stats *stats)
+{
+	*stats = v->stats;
+}
