@@ -5,22 +5,28 @@
 # usage: tests/bench/realprogs.sh [BUILD_DIR]      without it: $ATOMMON_BUILD
 #   REALPROGS_MB (100): size of the compressors' input; other loads go with it. REALPROGS_RUNS (3): runs of
 #   each kind, interleaved; the table gives medians of CPU time. REALPROGS: a pattern that selects programs.
+#   REALPROGS_WAYS: what to run besides native, record and check (both dormant), for the result only.
+#   REALPROGS_REPORTS: a directory that keeps what was reported.
 set -u
 B=$(realpath "${1:-${ATOMMON_BUILD:?usage: realprogs.sh BUILD_DIR}}")
 LIB=$B/lib/libatommon.so
 MB=${REALPROGS_MB:-100}
 RUNS=${REALPROGS_RUNS:-3}
+SELF=$(realpath "$0")
 W=$(mktemp -d)
 trap 'rm -rf "$W"' EXIT
 cd "$W" || exit 1
 bad=0
 
-# Ways to run: native, with the preload recording, with the preload checking lock regions.
+# Ways to run: native, with the preload recording, with the preload checking critical sections, with both, with
+# the preload doing nothing.
 env_of() {
 	case $1 in
 	native) ;;
 	record) echo "LD_PRELOAD=$LIB ATOMMON_MODE=record ATOMMON_TRACE=$W/trace.%e.%p.%n.atm ATOMMON_TRACE_MAX=8G" ;;
-	check) echo "LD_PRELOAD=$LIB ATOMMON_MODE=check ATOMMON_ATOMIC=sections ATOMMON_LOG=none" ;;
+	check) echo "LD_PRELOAD=$LIB ATOMMON_MODE=check ATOMMON_ATOMIC=sections ATOMMON_LOG=$W/report.%e.%p" ;;
+	both) echo "$(env_of record) ATOMMON_MODE=both ATOMMON_ATOMIC=sections ATOMMON_LOG=none" ;;
+	dormant) echo "LD_PRELOAD=$LIB ATOMMON_ENABLED=0" ;;
 	esac
 }
 
@@ -160,20 +166,24 @@ prog_redis-server() {
 	echo "status $?" >>result
 }
 
+. "$(dirname "$SELF")/realprogs_more.inc"
+
 median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
-printf '%-14s %-7s %10s %9s %9s %7s %9s %7s\n' program result events native record ratio check ratio
-for name in pigz pbzip2 xz zstd memcached redis-server stress-ng z3 c++ python3; do
+printf '%-14s %-7s %10s %9s %9s %7s %9s %7s %7s\n' program result events native record ratio check ratio reports
+for name in pigz pbzip2 xz zstd memcached redis-server stress-ng z3 c++ python3 git sqlite3 x264 ffmpeg ld.lld node java \
+	nginx lighttpd haproxy varnishd squid named unbound dnsmasq rsyslogd mariadbd pgbench; do
 	[[ $name =~ ${REALPROGS:-.} ]] || continue
 	case $name in c++) ;; *) command -v "$name" >/dev/null || continue ;; esac
-	rm -f ./*.times ./*.result
+	rm -f ./*.times ./*.result ./report.*
 	same=same
 	events=-
 	for run in $(seq "$RUNS"); do
-		for way in native record check; do
-			rm -f trace.*
-			read -ra words <<<"$(env_of $way)"
+		for way in native record check $([ "$run" = 1 ] && echo "${REALPROGS_WAYS-both dormant}"); do
+			rm -f trace.* result cpu
+			read -ra words <<<"$(env_of "$way")"
 			"prog_$name" "${words[@]}"
+			[ -s result ] || continue 3 # what it needs is not here
 			cat cpu >>"$way.times"
 			[ "$run$way" = 1native ] && cp result native.result
 			cmp -s native.result result || {
@@ -181,15 +191,18 @@ for name in pigz pbzip2 xz zstd memcached redis-server stress-ng z3 c++ python3;
 				bad=1
 				echo "# $name, $way: $(tr '\n' ' ' <result) instead of $(tr '\n' ' ' <native.result)" >&2
 			}
-			if [ $way = record ]; then
+			if [ "$way" = record ]; then
 				events=$("$B/tests/property/stress" legal trace.*.atm 2>&1 |
 					awk '{ n += $2 } /NOT LEGAL/ { print > "/dev/stderr" } END { print n }')
 			fi
 		done
 	done
-	awk -v name="$name" -v same=$same -v events="$events" -v n="$(median <native.times)" \
+	reports=$(cat report.* 2>/dev/null | grep -ohE '^━━ .*AV-[0-9a-f]{8}' | grep -oE 'AV-.*' | sort -u | wc -l)
+	[ "$reports" = 0 ] || [ -z "${REALPROGS_REPORTS:-}" ] ||
+		{ mkdir -p "$REALPROGS_REPORTS/$name" && cp report.* "$REALPROGS_REPORTS/$name"; }
+	awk -v name="$name" -v same=$same -v events="$events" -v n="$(median <native.times)" -v reports="$reports" \
 		-v r="$(median <record.times)" -v c="$(median <check.times)" 'BEGIN {
-		printf "%-14s %-7s %10s %8.2fs %8.2fs %7.2f %8.2fs %7.2f\n", name, same, events, n, r, r / (n ? n : 1),
-			c, c / (n ? n : 1) }'
+		printf "%-14s %-7s %10s %8.2fs %8.2fs %7.2f %8.2fs %7.2f %7s\n", name, same, events, n, r, r / (n ? n : 1),
+			c, c / (n ? n : 1), reports }'
 done
 exit $bad
