@@ -339,6 +339,38 @@ static void explain_no_regions(void)
 	      stderr);
 }
 
+/* A program that crashes takes the drain thread with it, often before that has seen why: its trace has it. */
+static bool check_trace(const char *trace)
+{
+	const char *atomic = getenv("ATOMMON_ATOMIC");
+	char tool[sizeof run.library + 32];
+	int status = 0;
+
+	snprintf(tool, sizeof tool, "%s", run.library);
+	for (int i = 0; i < 2; i++)
+		if (strrchr(tool, '/'))
+			*strrchr(tool, '/') = 0;
+	strcat(tool, "/bin/atommon-check");
+	fflush(stderr);
+	const pid_t checker = fork();
+	if (checker == 0) {
+		unsetenv("LD_PRELOAD");
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execl(tool, "atommon-check", "--atomic", atomic ? atomic : "marked", trace, (char *)NULL);
+		_exit(STATUS_MISSING);
+	}
+	while (checker > 0 && waitpid(checker, &status, 0) < 0 && errno == EINTR)
+		;
+	return checker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+static bool did_crash(int status)
+{
+	const int sig = status - 128;
+
+	return sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGILL || sig == SIGFPE;
+}
+
 static int sum_up(int status)
 {
 	const struct am_statuspage *p = run.page;
@@ -358,6 +390,10 @@ static int sum_up(int status)
 		status = run.status_on_violation;
 	if (run.quiet)
 		return status;
+	if (did_crash(status) && p->trace[0] && !p->violations) {
+		fprintf(stderr, "atommon: what it did until then: atommon-check %.1000s\n", p->trace);
+		return check_trace(p->trace) && run.status_on_violation ? run.status_on_violation : status;
+	}
 	if (p->checked && !p->regions)
 		explain_no_regions();
 	else if (p->checked)

@@ -54,6 +54,9 @@
  *     behind the last logged transaction of its thread: what reaches the one reaches the other. So
  *     marks are needed only behind what was logged (scg_late.c takes the newest that is not younger).
  *
+ * A free is a write of its block, and what was there is over when the memory is allocated again: then the
+ * cells are cleaned, and if something here was logged and an exposed region is open, that is told.
+ *
  * Dropped accesses of kinds 2 and 3 leave the cell as it is: they are on no cycle, so that nobody's
  * redundant access becomes needed by them.
  */

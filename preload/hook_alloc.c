@@ -1,10 +1,11 @@
 /*
- * Hooks of memory: a block that is given back and used again is a new entity. Runs in application
- * threads, also before any of our constructors and inside the loader. Must never allocate; whatever
- * allocator the program uses does the work (libc's, jemalloc, tcmalloc), and we come before it.
+ * Hooks of memory: a block that is given back is written by that, and one that is used again is a new entity.
+ * Runs in application threads, also before any of our constructors and inside the loader. Must never
+ * allocate; whatever allocator the program uses does the work (libc's, jemalloc, tcmalloc), and we come before it.
  *
- * Checking: a free is logged only if an access to the block was (filter.h), allocations not at all.
- * Recording: both, once the program has shown that it has instrumented code or annotations.
+ * Checking: a free is an access like others (filter.h), that of a large block logged only if an access to it
+ * was; an allocation is logged if accesses to its memory were. Recording: both, once the program has shown
+ * that it has instrumented code or annotations. An allocation is as large as what its free will tell.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "atommon/checker.h"
 #include "preload/export.h"
 #include "preload/real.h"
 #include "preload/shadow.h"
@@ -72,6 +74,10 @@ static inline bool is_idle(void)
 
 static void gone(uintptr_t address, size_t size, struct am_here here)
 {
+	if (am_view_mode != AM_VIEW_RECORD && size <= AM_FREED_MAX) {
+		am_view_range(AM_FREE, address, size, here);
+		return;
+	}
 	if (!am_view_gone(address, size, here))
 		return;
 	am_log_block(AM_FREE, address, size, here);
@@ -80,8 +86,16 @@ static void gone(uintptr_t address, size_t size, struct am_here here)
 
 static void came(uintptr_t address, size_t size, struct am_here here)
 {
-	if (am_view_mode == AM_VIEW_RECORD && address)
+	if (am_view_mode == AM_VIEW_RECORD)
 		am_log_block(AM_ALLOC, address, size, here);
+	else
+		am_view_came(address, size, here);
+}
+
+static inline void came_from_heap(void *p, struct am_here here)
+{
+	if (p && !is_idle())
+		came((uintptr_t)p, size_of(p), here);
 }
 
 void am_alloc_stack(uintptr_t top)
@@ -110,8 +124,7 @@ AM_EXPORT void *malloc(size_t n)
 	if (am_unlikely(!am_real.malloc))
 		return early_alloc(ALIGN, n);
 	void *p = am_real.malloc(n);
-	if (!is_idle())
-		came((uintptr_t)p, n, AM_HERE);
+	came_from_heap(p, AM_HERE);
 	return p;
 }
 
@@ -131,8 +144,7 @@ AM_EXPORT void *calloc(size_t n, size_t size)
 		return __builtin_mul_overflow(n, size, &bytes) ? NULL : early_alloc(ALIGN, bytes);
 	}
 	void *p = am_real.calloc(n, size);
-	if (!is_idle())
-		came((uintptr_t)p, n * size, AM_HERE);
+	came_from_heap(p, AM_HERE);
 	return p;
 }
 
@@ -158,7 +170,7 @@ AM_EXPORT void *realloc(void *old, size_t n)
 		gone((uintptr_t)old, before, AM_HERE);
 	void *p = am_real.realloc(old, n);
 	if (p)
-		came((uintptr_t)p, n, AM_HERE);
+		came((uintptr_t)p, size_of(p), AM_HERE);
 	else if (n != 0)
 		came((uintptr_t)old, before, AM_HERE);
 	return p;
@@ -180,8 +192,7 @@ AM_EXPORT void *aligned_alloc(size_t align, size_t n)
 	if (am_unlikely(!am_real.aligned_alloc))
 		return early_alloc(align, n);
 	void *p = am_real.aligned_alloc(align, n);
-	if (!is_idle())
-		came((uintptr_t)p, n, AM_HERE);
+	came_from_heap(p, AM_HERE);
 	return p;
 }
 
@@ -190,8 +201,7 @@ AM_EXPORT void *memalign(size_t align, size_t n)
 	if (am_unlikely(!am_real.memalign))
 		return early_alloc(align, n);
 	void *p = am_real.memalign(align, n);
-	if (!is_idle())
-		came((uintptr_t)p, n, AM_HERE);
+	came_from_heap(p, AM_HERE);
 	return p;
 }
 
@@ -202,8 +212,8 @@ AM_EXPORT int posix_memalign(void **p, size_t align, size_t n)
 		return *p ? 0 : ENOMEM;
 	}
 	const int r = am_real.posix_memalign(p, align, n);
-	if (r == 0 && !is_idle())
-		came((uintptr_t)*p, n, AM_HERE);
+	if (r == 0)
+		came_from_heap(*p, AM_HERE);
 	return r;
 }
 

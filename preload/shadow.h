@@ -112,8 +112,10 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* Somebody else is about to log an access of this thread (annotations). */
 void am_view_touched(uintptr_t address, size_t size);
-/* A block is gone: is that to be logged? */
+/* A large block is gone, its cells are cleaned: is that to be logged? A small one is told as a range. */
 bool am_view_gone(uintptr_t address, size_t size, struct am_here here);
+/* A block is new. */
+void am_view_came(uintptr_t address, size_t size, struct am_here here);
 
 /* This thread logged an event that may be the end of an edge, and no access of ours. */
 void am_view_counted(void);

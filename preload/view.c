@@ -547,10 +547,15 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 		if (at == end || !is_ready(v))
 			return;
 		const uintptr_t line = (at | 63) + 1, stop = line < end ? line : end;
-		if (wants_all(v, kind, at, (unsigned)(stop - at), true, here)) {
+		/* Told late, a free would be told as a write. */
+		const bool may_be_lazy = kind != AM_FREE || v->depth != 0;
+		if (wants_all(v, kind, at, (unsigned)(stop - at), may_be_lazy, here)) {
 			am_retry_check(here);
 			const uint64_t head = am_tls.head;
-			am_log_access(kind, at, stop - at, here);
+			if (kind == AM_FREE)
+				am_log_block(kind, at, stop - at, here);
+			else
+				am_log_access(kind, at, stop - at, here);
 			am_late_count(v, head);
 		}
 		refresh(v);

@@ -247,3 +247,32 @@ bool am_view_gone(uintptr_t address, size_t size, struct am_here here)
 		g.is_told |= am_late_tell(v, g.owner[i].word, g.owner[i].late, g.owner[i].writes, here);
 	return was_logged || g.is_told;
 }
+
+struct coming {
+	uintptr_t address, end, line;
+	struct am_here here;
+};
+
+/* Each line with a number of its own, for what came before may have been logged in any of them. */
+static void renew_cell(void *ctx, uintptr_t word, struct am_cell c)
+{
+	struct coming *k = ctx;
+	const uintptr_t line = word & ~(uintptr_t)63, from = line < k->address ? k->address : line;
+	const uintptr_t stop = line + 64 < k->end ? line + 64 : k->end;
+
+	if (!(c.w & AM_CELL_LOGGED) || line == k->line)
+		return;
+	k->line = line;
+	const uint64_t head = am_tls.head;
+	am_log_block(AM_ALLOC, from, stop - from, k->here);
+	am_late_count(&am_view, head);
+}
+
+void am_view_came(uintptr_t address, size_t size, struct am_here here)
+{
+	struct coming k = {address, address + size, 1, here};
+
+	/* At a cut nothing that was logged matters any more (filter.h, C). */
+	if (!am_view_sleeps())
+		am_shadow_clear(address, size, am_view_now().open ? renew_cell : NULL, &k);
+}

@@ -210,7 +210,7 @@ static struct am_access access_of(const struct am_fullgraph *g, uint32_t node, c
 		.index = ev->index,
 		.object = ev->kind == AM_WAIT || ev->kind == AM_WAKE ? ev->aux : ev->object,
 		.value = ev->value,
-		.size = ev->kind == AM_FREE ? (uint32_t)ev->aux : ev->size,
+		.size = ev->kind == AM_FREE ? (uint32_t)(ev->aux < UINT32_MAX ? ev->aux : UINT32_MAX) : ev->size,
 		.thread = ev->thread,
 		.site = ev->site,
 		.region = n->region,
@@ -304,8 +304,8 @@ static void report(struct am_fullgraph *g, const struct thread *t, const struct 
 static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t mask, bool writes,
 		  const struct am_access *access, bool *searched, uint32_t *best)
 {
-	/* A freed block is gone: what touches its address later is another entity. */
-	const bool keep = access->kind != AM_FREE;
+	/* A large block is gone when it is freed: what touches its address later is another entity. */
+	const bool keep = access->kind != AM_FREE || access->size <= AM_FREED_MAX;
 	uint64_t *place = keep ? am_map_put(&g->words, g->mem, word + 1) : am_map_find(&g->words, word + 1);
 
 	if (!place) {
@@ -420,7 +420,7 @@ static void on_access(struct am_fullgraph *g, struct thread *t, const struct am_
 	g->stats.unary += t->node == NONE;
 	struct touched touched = {me, NONE, writes, false, access_of(g, me, ev)};
 	program_edge(g, t, me, &touched.access);
-	if (ev->kind == AM_FREE)
+	if (ev->kind == AM_FREE && ev->aux > AM_FREED_MAX)
 		for_each_word(g, space, from, bytes, touch_word, &touched);
 	else
 		for (uint64_t word = from >> 3; bytes && word <= (from + bytes - 1) >> 3; word++)
@@ -567,9 +567,12 @@ static void on_late(struct am_fullgraph *g, const struct am_event *ev)
 
 static void on_block(struct am_fullgraph *g, struct thread *t, const struct am_event *ev)
 {
-	if (ev->kind == AM_FREE && g->data && !t->muted && ev->aux)
+	const bool counts = ev->kind == AM_FREE && wants_data(g) && !t->muted && ev->aux;
+
+	if (counts)
 		on_access(g, t, ev, 0, ev->object, clip(ev->object, ev->aux), true);
-	erase(g, 0, ev->object, ev->aux);
+	if (!counts || ev->aux > AM_FREED_MAX)
+		erase(g, 0, ev->object, ev->aux);
 	erase(g, LOCK_SPACE, ev->object, ev->aux);
 }
 

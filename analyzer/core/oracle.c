@@ -39,7 +39,7 @@ static struct what what_is(const struct am_event *e, enum am_conflicts conflicts
 /* Does event k make byte `at` another entity? */
 static bool renews(const struct am_event *e, uint64_t at, bool is_lock)
 {
-	if (e->kind == AM_ALLOC || e->kind == AM_FREE)
+	if (e->kind == AM_ALLOC || (e->kind == AM_FREE && (is_lock || e->aux > AM_FREED_MAX)))
 		return at >= e->object && at < e->object + e->aux;
 	return (e->kind == AM_INIT || e->kind == AM_DESTROY) && is_lock && at == e->object;
 }
@@ -56,7 +56,7 @@ bool am_oracle_conflict(const struct am_event *event, size_t n, size_t i, size_t
 	for (uint64_t at = a.from; at < a.from + a.bytes; at++) {
 		if (at < b.from || at >= b.from + b.bytes)
 			continue;
-		bool same = event[i].kind != AM_FREE;
+		bool same = event[i].kind != AM_FREE || event[i].aux <= AM_FREED_MAX;
 		for (size_t k = i + 1; k < j && same; k++)
 			same = !renews(&event[k], at, a.is_lock);
 		if (same)

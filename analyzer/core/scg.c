@@ -115,8 +115,12 @@ _Static_assert(AM_WRITE == AM_READ + 1 && AM_UPDATE == AM_READ + 2, "the accesse
 static void rare(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
 	switch (ev->kind) {
-	case AM_ALLOC:
 	case AM_FREE:
+		if (!c->data)
+			wants_data(c);
+		am_access_block(c, slot, ev);
+		break;
+	case AM_ALLOC:
 		am_access_block(c, slot, ev);
 		break;
 	case AM_INIT:

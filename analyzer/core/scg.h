@@ -425,6 +425,8 @@ static inline void am_access_count(struct am_checker *c, uint32_t slot, uint64_t
 /* ---- scg_block.c ---- */
 
 /* A free comes after all accesses to its block. The bytes become another entity. */
+/* A small block is freed: a write that stays until the memory is used again. */
+void am_access_freed(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event *event);
 void am_access_erase(struct am_checker *c, uint64_t space, uint64_t from, uint64_t bytes);
 

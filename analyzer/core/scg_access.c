@@ -253,6 +253,15 @@ void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *
 	am_cycle_report(c);
 }
 
+void am_access_freed(struct am_checker *c, uint32_t slot, const struct am_event *ev)
+{
+	const struct request q = {ev, ev->object, ev->aux, slot, true};
+
+	am_access_count(c, slot, ev->index);
+	span(c, &q);
+	am_cycle_report(c);
+}
+
 /* At lock level both ends of a section are accesses of the lock; a wait ends one, a wake begins one.
  * Of several in one region the first is remembered: sections are told by their acquire. */
 void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *ev)

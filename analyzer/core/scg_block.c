@@ -1,6 +1,6 @@
 /*
- * Blocks of memory in the summarised conflict graph: a free comes after all accesses to its block; what
- * is allocated, freed or destroyed becomes another entity. Runs wherever the checker runs; no I/O, no
+ * Blocks of memory in the summarised conflict graph: a free is a write of its block; what is allocated or
+ * destroyed becomes another entity, and so does a large block that is freed (AM_FREED_MAX). Runs wherever the checker runs; no I/O, no
  * globals.
  */
 /* SPDX-License-Identifier: MIT */
@@ -53,7 +53,9 @@ void am_access_block(struct am_checker *c, uint32_t slot, const struct am_event 
 	const struct am_vertex *v = &c->vertex[slot];
 	const bool counts = ev->kind == AM_FREE && c->data && !v->muted && !v->blind && ev->aux;
 
-	if (counts) {
+	if (counts && ev->aux <= AM_FREED_MAX) {
+		am_access_freed(c, slot, ev);
+	} else if (counts) {
 		am_access_count(c, slot, ev->index);
 		struct am_now now = {.event = ev,
 				     .moment = AM_MOMENT(ev->index, slot),

@@ -158,6 +158,34 @@ static void add_witness(struct story *s)
 	}
 }
 
+/*
+ * A lock operation that had to wait to be told (preload/defer.h) can stand before those of another thread that
+ * came before it. The acquire of a lock that somebody else uses before its thread does anything goes to where its
+ * thread goes on.
+ */
+static void mend_order(struct story *s)
+{
+	for (uint32_t i = s->n_steps; i-- > 0;) {
+		const struct am_vstep step = s->step[i];
+		const uint64_t order = s->order[i];
+		uint32_t next = i + 1;
+		bool is_used = false;
+
+		if (step.kind != AM_ACQUIRE || step.role != AM_ROLE_CONTEXT)
+			continue;
+		for (; next < s->n_steps && s->step[next].thread != step.thread; next++)
+			is_used |= s->step[next].object == step.object;
+		if (!is_used || next == s->n_steps)
+			continue;
+		for (uint32_t k = i; k + 1 < next; k++) {
+			s->step[k] = s->step[k + 1];
+			s->order[k] = s->order[k + 1];
+		}
+		s->step[next - 1] = step;
+		s->order[next - 1] = order;
+	}
+}
+
 static uint32_t number_of(const struct story *s, const struct am_access *a)
 {
 	for (uint32_t i = 0; i < s->n_steps; i++)
@@ -185,6 +213,8 @@ static bool collect(struct story *s)
 			add_context(s, &c->edge[i].from);
 			add_context(s, &c->edge[i].to);
 		}
+	if (!s->witness)
+		mend_order(s);
 	for (uint32_t i = 0; i < s->n_steps; i++)
 		s->step[i].number = i + 1;
 	for (uint32_t i = 0; i < c->n_edges; i++) {
@@ -267,10 +297,11 @@ static void name_region(struct story *s)
 	v->region = am_story_region(s, c->region, c->region_site);
 	if (!*v->region)
 		v->region = "unnamed region";
-	for (uint32_t i = 0; inner && i < c->n_inner; i++)
-		inner[i] = am_story_string(s, c->inner[i]);
+	for (uint32_t i = 0; inner && i < c->n_inner; i++) {
+		inner[v->n_inner] = am_story_string(s, c->inner[i]);
+		v->n_inner += *inner[v->n_inner] != 0; /* a critical section has no name */
+	}
 	v->inner = inner;
-	v->n_inner = inner ? c->n_inner : 0;
 }
 
 bool am_blame_cycle(struct am_blame *b, const struct am_cycle *cycle,

@@ -28,15 +28,10 @@ struct table {
 	size_t n_large, cap_large;
 };
 
-struct gone {
-	struct am_extent extent;
-	uint64_t died;
-};
-
 struct am_objects {
 	struct am_mem *mem;
 	struct table blocks, names, syncs;
-	struct gone *gone; /* ring */
+	struct am_extent *gone; /* ring */
 	uint64_t n_gone;
 };
 
@@ -203,7 +198,7 @@ static void freed(struct am_objects *o, const struct am_event *e)
 	if (!o->gone)
 		o->gone = am_mem_alloc(o->mem, FREED * sizeof *o->gone);
 	if (o->gone)
-		o->gone[o->n_gone++ % FREED] = (struct gone){*block, e->index};
+		o->gone[o->n_gone++ % FREED] = *block;
 	drop(&o->blocks, block);
 }
 
@@ -246,9 +241,9 @@ bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t ind
 	}
 	const uint64_t n = o->n_gone < FREED ? o->n_gone : FREED;
 	for (uint64_t i = 1; i <= n; i++) {
-		const struct gone *g = &o->gone[(o->n_gone - i) % FREED];
-		if (covers(&g->extent, address) && g->extent.born <= index && index <= g->died) {
-			*out = g->extent;
+		const struct am_extent *g = &o->gone[(o->n_gone - i) % FREED];
+		if (covers(g, address) && g->born <= index) { /* or used after its end */
+			*out = *g;
 			return true;
 		}
 	}

@@ -167,6 +167,15 @@ static const char *summarise(const struct story *s)
 				me, what, a->number, object_text(s, z), z->number, you, past(o),
 				object_text(s, o), o->number);
 	case AM_PATTERN_FREED:
+		if (q->kind == AM_FREE && q->object == z->object && q->object == a->object)
+			return am_textf(m, "%s used %s (step %u), %s freed it (step %u), and %s went on to use it "
+					   "(step %u).",
+					me, what, a->number, thread_text(s, q), q->number, me, z->number);
+		if (q->kind == AM_FREE && q->object == z->object)
+			return am_textf(m, "%s freed %s (step %u), and %s went on to use it (step %u), on the "
+					   "strength of %s as it was at step %u.",
+					thread_text(s, q), object_text(s, q), q->number, me, z->number, what,
+					a->number);
 		return am_textf(m, "%s used %s (step %u) and %s freed it (step %u) before the region was "
 				   "done with it.",
 				me, what, a->number, o->kind == AM_FREE ? you : thread_text(s, q),

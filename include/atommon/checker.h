@@ -48,6 +48,13 @@ struct am_edge {
 #define AM_ACCESS_MAX (16u << 20)
 
 /*
+ * A block that is freed is written by that, and what touches it afterwards meets this write: a use after
+ * free. Its bytes are another entity once they are allocated again; those of a block larger than this at
+ * once, since nobody could remember so many words.
+ */
+#define AM_FREED_MAX 512u
+
+/*
  * A cycle: edge[i].to and edge[i+1].from belong to the same transaction; the last edge returns to
  * the first. edge[0].from and edge[n-1].to lie in the region that cannot be serialised (the blamed
  * one). Every edge is real: both accesses happened, in this order, and conflict.

@@ -46,7 +46,7 @@
 	X(write, WRITE, addr, "writes `size` bytes")                                               \
 	X(update, UPDATE, addr, "atomic read-modify-write of `size` bytes")                        \
 	X(alloc, ALLOC, addr, "block of `aux` bytes is new")                                       \
-	X(free, FREE, addr, "block of `aux` bytes is gone; counts as a write of it")               \
+	X(free, FREE, addr, "block of `aux` bytes is gone: a write of it")                         \
 	X(branch, BRANCH, none, "condition `expr` evaluated to `value`")                           \
 	X(assert, ASSERT, none, "asserted condition `expr` evaluated to `value`")                  \
 	X(lost, LOST, none, "`aux` events of this thread are missing here (mode: cause)")          \

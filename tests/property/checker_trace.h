@@ -128,7 +128,8 @@ static inline void step(struct trace *t, struct rng *r)
 	}
 	const uint64_t at = 0x1000 + (uint64_t)draw(r, t->how.vars) * t->how.stride;
 	if (dice < (edge += t->how.block_rate)) {
-		emit(t, l, draw(r, 2) ? AM_ALLOC : AM_FREE, at)->aux = 1 + draw(r, 24);
+		emit(t, l, draw(r, 2) ? AM_ALLOC : AM_FREE, at)->aux =
+			1 + draw(r, 24) + (draw(r, 4) ? 0 : AM_FREED_MAX);
 		return;
 	}
 	if (dice < (edge += t->how.thread_rate)) {

@@ -57,25 +57,27 @@ static int new_tx(struct graph *g, int thread)
 	return g->last_tx[thread] = tx;
 }
 
-/* Returns whether a cycle goes through tx now. A free is a write after which nothing is known. */
-static bool add_access(struct graph *g, int tx, int word, uint64_t bytes, bool writes, bool frees)
+/* Returns whether a cycle goes through tx now. */
+static bool add_access(struct graph *g, int tx, int word, uint64_t bytes, bool writes)
 {
-	int kept = 0;
-
 	for (int i = 0; i < g->n_access; i++) {
 		const struct access *a = &g->access[i];
 		if (a->word == word && (a->bytes & bytes) && (a->writes || writes))
 			add_edge(g, a->tx, tx);
 	}
-	if (!frees) {
-		g->access[g->n_access++] = (struct access){tx, word, bytes, writes};
-		return reaches(g, tx, tx);
-	}
+	g->access[g->n_access++] = (struct access){tx, word, bytes, writes};
+	return reaches(g, tx, tx);
+}
+
+/* The memory is used anew: what was there is another entity. */
+static void renew(struct graph *g, int word)
+{
+	int kept = 0;
+
 	for (int i = 0; i < g->n_access; i++)
 		if (g->access[i].word != word)
 			g->access[kept++] = g->access[i];
 	g->n_access = kept;
-	return reaches(g, tx, tx);
 }
 
 static void graph_init(struct graph *g)
@@ -403,30 +405,21 @@ static void region_end(int t)
 	thin.open--;
 }
 
-/* As hook_alloc.c does it. Returns whether the graph has a cycle. */
-static bool thin_free_word(int t, int word)
+/* As hook_alloc.c and am_view_came do it. */
+static void thin_alloc_word(int t, int word)
 {
-	struct am_cell *c = &thin.cell[word];
-	bool is_told = (c->w & AM_CELL_LOGGED) != 0;
+	const bool is_told = (thin.cell[word].w & AM_CELL_LOGGED) && thin.open;
 
-	if (am_filter_foreign(c->w, thin.stretch[t])) {
-		is_told |= tell_late(t, word, am_filter_last_write(*c), true);
-		is_told |= tell_late(t, word, am_filter_last_read(*c), false);
-	}
-	*c = (struct am_cell){0, 0};
+	thin.cell[word] = (struct am_cell){0, 0};
 	if (!is_told)
-		return false;
-	if (thin.depth[t] == 0)
-		next_stretch(t);
+		return;
 	flush(t);
-	send((struct am_event){.kind = AM_FREE, .object = 0x1000 + (uint64_t)word * 8, .aux = 8}, t);
-	const bool r = add_access(&thin.graph, tx_of(t), word, 0xff, true, true);
-	thin.reached[t] = thin.generation;
-	return r;
+	send((struct am_event){.kind = AM_ALLOC, .object = 0x1000 + (uint64_t)word * 8, .aux = 8}, t);
+	renew(&thin.graph, word);
 }
 
 /* An access to one word, or to the end of one and the start of the next: logged as a whole. */
-static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, bool may_be_lazy)
+static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, bool frees, bool may_be_lazy)
 {
 	bool is_wanted = wants(t, word, bytes[0], writes, may_be_lazy);
 
@@ -441,13 +434,14 @@ static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, b
 	const unsigned low = (unsigned)__builtin_ctzll(bytes[0]);
 	const unsigned size = (unsigned)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
 	const int tx = tx_of(t);
-	send((struct am_event){.kind = writes ? AM_WRITE : AM_READ,
+	send((struct am_event){.kind = frees ? AM_FREE : writes ? AM_WRITE : AM_READ,
 			       .object = 0x1000 + (uint64_t)word * 8 + low,
-			       .size = size},
+			       .size = frees ? 0 : size,
+			       .aux = frees ? size : 0},
 	     t);
-	bool r = add_access(&thin.graph, tx, word, bytes[0], writes, false);
+	bool r = add_access(&thin.graph, tx, word, bytes[0], writes);
 	if (bytes[1])
-		r |= add_access(&thin.graph, tx, word + 1, bytes[1], writes, false);
+		r |= add_access(&thin.graph, tx, word + 1, bytes[1], writes);
 	thin.n_late |= 1 << 20; /* logged */
 	return r;
 }
@@ -507,11 +501,11 @@ static struct result run(bool checks)
 		if (depth[t])
 			uses[t][word] = uses[t][word + 1] = true;
 		if (pick(frees) == 0) {
-			full_cycle = add_access(&full, depth[t] ? tx[t] : new_tx(&full, t), word, 0xff,
-						true, true);
-			thin_cycle = thin_free_word(t, word);
+			renew(&full, word);
+			thin_alloc_word(t, word);
 		} else {
-			const bool writes = pick(reads) == 0, may_be_lazy = pick(12) != 0;
+			const bool is_free = pick(frees) == 0, may_be_lazy = pick(12) != 0;
+			const bool writes = pick(reads) == 0 || is_free;
 			const unsigned size = whole ? 8 : 1u << pick(4);
 			uint64_t bytes[2] = {am_filter_bytes(pick(8 / size) * size, size), 0};
 			if (word + 1 < (int)words && pick(6) == 0) {
@@ -519,10 +513,10 @@ static struct result run(bool checks)
 				bytes[1] = am_filter_bytes(0, 1 + pick(8));
 			}
 			const int me = depth[t] ? tx[t] : new_tx(&full, t);
-			full_cycle = add_access(&full, me, word, bytes[0], writes, false);
+			full_cycle = add_access(&full, me, word, bytes[0], writes);
 			if (bytes[1])
-				full_cycle |= add_access(&full, me, word + 1, bytes[1], writes, false);
-			thin_cycle = thin_access(t, word, bytes, writes, may_be_lazy);
+				full_cycle |= add_access(&full, me, word + 1, bytes[1], writes);
+			thin_cycle = thin_access(t, word, bytes, writes, is_free, may_be_lazy);
 			r.accesses++;
 			r.logged += thin.n_late >> 20 & 1;
 			thin.n_late &= ~(1 << 20);

@@ -119,7 +119,9 @@ Test(scg, shared_sections_do_not_conflict)
 
 Test(scg, free_counts_as_a_write)
 {
-	expect("T1:begin(m) T1:r(V1) T2:free(V1) T1:r(V1)", AM_CONFLICTS_DATA, 0);
+	expect("T1:begin(m) T1:r(V1) T2:free(V1) T1:r(V1)", AM_CONFLICTS_DATA, 4);
+	expect("T1:begin(m) T1:r(V2) T2:w(V2) T2:free(V1) T1:r(V1)", AM_CONFLICTS_DATA, 5);
+	expect("T1:begin(m) T1:r(V1) T2:free(V1) T2:alloc(V1) T1:r(V1)", AM_CONFLICTS_DATA, 0);
 	expect("T1:begin(m) T1:w(V1) T2:r(V1) T2:w(V2) T1:free(V2)", AM_CONFLICTS_DATA, 5);
 	expect("T1:begin(m) T1:r(V1) T1:w(V2) T2:free(V1) T2:w(V2) T1:w(V2)", AM_CONFLICTS_DATA, 6);
 }
