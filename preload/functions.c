@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,6 +83,7 @@ static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
 }
 
 uint64_t am_function_places[AM_FUNCTION_PLACES];
+struct am_function_hull am_function_hull;
 
 static uint32_t learn(uintptr_t pc)
 {
@@ -192,6 +194,26 @@ static void read_symbols(const char *file, size_t size, uintptr_t base)
 		each_symbol(file, size, add_function, &base);
 }
 
+/* Behind the reading of the program itself: `entry` is in it. */
+static void set_hull(uintptr_t entry, uintptr_t start, uintptr_t end)
+{
+	struct am_function_hull h = {0, 0, start, end - start};
+	uintptr_t top = 0;
+
+	if (entry < start || entry >= end)
+		return;
+	for (uint32_t i = 0; i < n_ranges; i++) {
+		if (am_functions[i].start < start || am_functions[i].start >= end)
+			continue;
+		if (top == 0 || am_functions[i].start < h.start)
+			h.start = am_functions[i].start;
+		if (am_functions[i].end > top)
+			top = am_functions[i].end;
+	}
+	h.size = top - h.start;
+	am_function_hull = h;
+}
+
 static void read_module(const char *path, uintptr_t base)
 {
 	struct stat st;
@@ -233,11 +255,14 @@ void am_functions_resolve(void)
 		return;
 	memset(table, 0, sizeof table);
 	memset(am_function_places, 0, sizeof am_function_places);
+	memset(&am_function_hull, 0, sizeof am_function_hull);
 	n_resolved = n_ranges = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];
-		if (row->state == 1 && claim_module(row->base))
-			read_module(row->path, row->base);
+		if (row->state != 1 || !claim_module(row->base))
+			continue;
+		read_module(row->path, row->base);
+		set_hull(getauxval(AT_ENTRY), row->start, row->end);
 	}
 }
 

@@ -256,7 +256,7 @@ bool am_log_record(struct am_record *r, struct am_here here)
 		errno = saved;
 		return false;
 	}
-	const uint32_t site = here.pc ? am_site(t, r->kind, here) : r->site;
+	const uint32_t site = here.pc ? am_site_in(t, r->kind, here, outer != 0) : r->site;
 	t->event = outer ? outer : here.cfa ? here.cfa : (uintptr_t)__builtin_frame_address(0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* A wait or wake takes two numbers, the condition's first (event.h). */

@@ -255,17 +255,20 @@ static inline bool am_site_is_pc_only(enum am_kind kind)
 	return kind == AM_RELEASE || kind == AM_POST || kind == AM_END || kind == AM_LATE;
 }
 
-static inline uint32_t am_site(const struct am_tls *t, enum am_kind kind, struct am_here here)
+static inline uint32_t am_site_in(const struct am_tls *t, enum am_kind kind, struct am_here here, bool is_nested)
 {
 	if (am_site_is_pc_only(kind)) {
 		const struct am_pc_cached *p = am_site_pc_entry(t, here.pc);
-		return p->pc == here.pc ? (uint32_t)(p->site >> 32) :
-					  am_site_miss_pc(here, t->event != 0);
+		return p->pc == here.pc ? (uint32_t)(p->site >> 32) : am_site_miss_pc(here, is_nested);
 	}
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e = am_site_entry(t, key);
-	return am_site_is_hit(e, key) ? (uint32_t)(e->site >> 32) :
-					am_site_miss(here, t->event != 0);
+	return am_site_is_hit(e, key) ? (uint32_t)(e->site >> 32) : am_site_miss(here, is_nested);
+}
+
+static inline uint32_t am_site(const struct am_tls *t, enum am_kind kind, struct am_here here)
+{
+	return am_site_in(t, kind, here, t->event != 0);
 }
 
 /* Next ring index: atomic towards signal handlers of this thread, no lock prefix needed. */

@@ -106,6 +106,8 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 		    struct am_here here);
 /* The same for one that stands for another before it: true if nothing had to be logged. */
 bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here);
+/* Within a line of 64 bytes. */
+void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* Any number of bytes. */
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
@@ -182,13 +184,17 @@ static inline bool am_view_sleeps(void)
 	return false;
 }
 
-/* Nor for an access to this cell, if it has one: it is nobody's or ours, and concerns nobody. */
-static inline bool am_view_is_idle(const struct am_cell *c)
+/* Nor for an access to what has no cell, or one that is nobody's or ours? */
+static inline bool am_view_is_idle(void)
 {
-	if (__atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) != am_view.idle)
-		return false;
-	const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
-	return am_filter_same_block(w, am_view.stretch) || w >> AM_BLOCK_SHIFT == 0;
+	return __atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) == am_view.idle;
+}
+
+static inline bool am_view_is_ours(const struct am_cell *c)
+{
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+
+	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, am_view.stretch);
 }
 
 /* Behind an access that took the slow path, or a region. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "preload/export.h"
+#include "preload/late.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -37,9 +38,15 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 {
 	const struct am_here here = {pc, cfa};
 
-	if (am_state() < AM_ON ||
-	    (IN_WORD((uintptr_t)p, what & 0xff) && am_view_is_idle(am_shadow_find((uintptr_t)p))))
+	if (am_state() < AM_ON)
 		return;
+	if (am_view.fast != AM_STRETCH_NONE && IN_WORD((uintptr_t)p, what & 0xff) &&
+	    (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
+		struct am_cell *c = am_shadow_find((uintptr_t)p);
+		const uint64_t bytes = am_filter_bytes((uintptr_t)p & 7, what & 0xff);
+		if (c && am_late_take(&am_view, c, (uintptr_t)p, bytes, what & WRITES, pc))
+			return;
+	}
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
 	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
 		one(AM_READ, p, what & 0xff, what & IS_VOLATILE, here);
@@ -48,17 +55,25 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 	am_view_rest();
 }
 
+/* Is there nothing to do but what is done here? */
+static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
+{
+	if (am_unlikely(!IN_WORD(at, size)))
+		return false;
+	const uintptr_t chunk = am_shadow_chunk(at);
+	if (!chunk) /* nobody was near: the usual thing outside regions */
+		return am_likely(am_view_is_idle());
+	struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
+	return am_view_fast(c, at, BYTES_AT(at, size), writes, pc) || (am_view_is_idle() && am_view_is_ours(c));
+}
+
 /* Nothing is called but at the end, so that no register has to be saved. */
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
-		const uintptr_t chunk = IN_WORD(at, bytes) ? am_shadow_chunk(at) : 0;              \
-		struct am_cell *c = am_shadow_cell(chunk, (bytes) == 8 ? at : at & ~(uintptr_t)7); \
-		if (am_unlikely(!chunk) ||                                                         \
-		    (((is_volatile && reads) ||                                                    \
-		      !am_view_fast(c, at, BYTES_AT(at, bytes), writes, pc)) &&                    \
-		     !am_view_is_idle(c)))                                                         \
+		/* A volatile load may be made again: it is logged (view.c). */                    \
+		if ((is_volatile && reads && !am_view_is_idle()) || !is_done(at, bytes, writes, pc)) \
 			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
 					  (is_volatile ? IS_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \

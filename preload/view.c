@@ -456,8 +456,10 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 		refresh(v);
 	}
 	struct am_cell *c = am_shadow_find(address);
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
 	return c && v->fast != AM_STRETCH_NONE &&
-	       am_view_fast(c, address, am_filter_bytes(address & 7, size), writes, here.pc);
+	       (am_view_fast(c, address, bytes, writes, here.pc) ||
+		am_late_take(v, c, address, bytes, writes, here.pc));
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -521,46 +523,23 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 	refresh(v);
 }
 
-/* Whole words that need no question, from `at` on. */
-static uintptr_t skip_fast(enum am_kind kind, uintptr_t at, uintptr_t end, uintptr_t pc)
-{
-	while (at < end && am_view.fast != AM_STRETCH_NONE) {
-		const unsigned offset = at & 7;
-		const uintptr_t rest = end - at, n = rest < 8 - offset ? rest : 8 - offset;
-		struct am_cell *c = am_shadow_find(at);
-		if (!c || !am_view_fast(c, at, am_filter_bytes(offset, (unsigned)n), kind != AM_READ, pc))
-			break;
-		at += n;
-	}
-	return at;
-}
-
-/* Lines of 64 bytes: the unit of numbering. */
-void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
+void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
-	if (size == 0 || am_view_sleeps())
+	if (!is_ready(v))
 		return;
-	for (uintptr_t at = address, end = address + size; at < end;) {
-		at = skip_fast(kind, at, end, here.pc);
-		if (at == end || !is_ready(v))
-			return;
-		const uintptr_t line = (at | 63) + 1, stop = line < end ? line : end;
-		/* Told late, a free would be told as a write. */
-		const bool may_be_lazy = kind != AM_FREE || v->depth != 0;
-		if (wants_all(v, kind, at, (unsigned)(stop - at), may_be_lazy, here)) {
-			am_retry_check(here);
-			const uint64_t head = am_tls.head;
-			if (kind == AM_FREE)
-				am_log_block(kind, at, stop - at, here);
-			else
-				am_log_access(kind, at, stop - at, here);
-			am_late_count(v, head);
-		}
-		refresh(v);
-		at = stop;
+	/* Told late, a free would be told as a write. */
+	if (wants_all(v, kind, address, size, kind != AM_FREE || v->depth != 0, here)) {
+		am_retry_check(here);
+		const uint64_t head = am_tls.head;
+		if (kind == AM_FREE)
+			am_log_block(kind, address, size, here);
+		else
+			am_log_access(kind, address, size, here);
+		am_late_count(v, head);
 	}
+	refresh(v);
 }
 
 void am_view_counted(void)
