@@ -30,7 +30,7 @@ enum { DEAD_AFTER = 4096 };
 
 /* With which a section may begin or end. */
 #define BIT(kind) (UINT64_C(1) << (kind))
-#define LOCK_KINDS (BIT(AM_ACQUIRE) | BIT(AM_RELEASE) | BIT(AM_WAIT) | BIT(AM_WAKE) | BIT(AM_FORK))
+#define LOCK_KINDS (BIT(AM_ACQUIRE) | BIT(AM_RELEASE) | BIT(AM_WAIT) | BIT(AM_WAKE) | BIT(AM_FORK) | BIT(AM_JOIN))
 
 static void lose(struct am_lane *lane, enum am_lost cause)
 {

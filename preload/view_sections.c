@@ -47,6 +47,9 @@ static bool walk(struct am_view *v, uint64_t *from, uint64_t to)
 			v->parked += v->held;
 			v->held = 0;
 			break;
+		case AM_JOIN: /* and the wait for a thread's end */
+			was_free = true;
+			break;
 		default:
 			break;
 		}

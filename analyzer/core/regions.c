@@ -231,6 +231,17 @@ static void on_fork(struct am_regions *r, const struct am_event *ev)
 	t->n_parked = t->n_held;
 }
 
+/* A wait for the end of a thread is a wait for others, like that on a condition: what was before it and what
+ * comes after are no one step. Locks that are held go on being held. */
+static void on_join(struct am_regions *r, const struct am_event *ev)
+{
+	const uint64_t *place = am_map_find(&r->threads, (uint64_t)ev->thread + 1);
+
+	pass(r, ev);
+	if (place)
+		section_end(r, (struct thread *)(uintptr_t)*place, ev);
+}
+
 static void on_lock(struct am_regions *r, struct thread *t, const struct am_event *ev)
 {
 	switch (ev->kind) {
@@ -414,6 +425,12 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 	case AM_FORK:
 		if (r->sections)
 			on_fork(r, ev);
+		else
+			pass(r, ev);
+		return;
+	case AM_JOIN:
+		if (r->sections)
+			on_join(r, ev);
 		else
 			pass(r, ev);
 		return;

@@ -5,7 +5,7 @@
  *   marked     regions that the program marked itself pass on
  *   sections   the outermost critical sections of each thread: from the first lock taken to the last
  *              one released. The start of a thread ends one, and locks held over it count no more
- *              until released
+ *              until released; so does the wait for a thread's end, over which locks do count
  *   fn:GLOB    functions whose entry and exit are logged
  * A condition wait ends a region of any kind, and its return begins another: who waits asks others to
  * change what it has seen.

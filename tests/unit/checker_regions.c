@@ -111,6 +111,17 @@ Test(regions, started_thread_ends_a_section)
 	       "(1 acquire1 fork1 )1 acquire1 release1 release1 (1 acquire1 release1 )1");
 }
 
+/* Who waits for the end of a thread waits for others; the locks go on being held. */
+Test(regions, joined_thread_ends_a_section)
+{
+	expect("sections", "T1:acq(L1) T1:acq(L2) T1:rel(L2) T1:join(T2) T1:acq(L2) T1:rel(L2) T1:acq(L3) T1:rel(L3) T1:rel(L1)",
+	       "(1 acquire1 acquire1 release1 join1 )1 (1 acquire1 release1 acquire1 release1 release1 )1");
+	expect("sections", "T1:acq(L1) T1:join(T2) T1:rel(L1) T1:acq(L1) T1:rel(L1)",
+	       "(1 acquire1 join1 )1 release1 (1 acquire1 release1 )1");
+	expect("sections", "T1:acq(L1) T3:join(T2) T1:rel(L1)", "(1 acquire1 join3 release1 )1");
+	expect("marked", "T1:begin(m) T1:join(T2) T1:end(m)", "(1 join1 )1");
+}
+
 Test(regions, release_without_acquire_is_not_counted)
 {
 	expect("sections", "T1:rel(L1) T1:acq(L2) T1:rel(L1) T1:rel(L2)", "release1 (1 acquire1 release1 release1 )1");
