@@ -90,7 +90,7 @@ static void heading(struct page *p)
 		am_text_into(text, sizeof text, " (model %s)", v->model);
 		am_line_text(&p->l, text);
 	} else if (v->is_guess) {
-		am_line_text(&p->l, " (locks only)");
+		am_line_text(&p->l, v->is_lock_level ? " (locks only)" : " (nested sections)");
 	}
 	am_line_text(&p->l, " ");
 	am_line_fill(&p->l, p->l.width, p->rule);
@@ -110,8 +110,12 @@ static void heading(struct page *p)
 	am_line_wrap(&p->l, v->summary);
 	if (v->is_guess) {
 		am_line_to(&p->l, LABEL);
-		am_line_wrap(&p->l, "Only locks are seen here, and that this section is meant to be atomic is a guess: "
-				    "whether it matters depends on the data. A build with 'atommon cc' shows it.");
+		am_line_wrap(&p->l,
+			     v->is_lock_level
+				     ? "Only locks are seen here, and that this section is meant to be atomic is a guess: "
+				       "whether it matters depends on the data. A build with 'atommon cc' shows it."
+				     : "That this section is meant to be atomic is a guess, and it comes back in a critical "
+				       "section of its own: whether the two steps belong together is for you to say.");
 	}
 	am_line_end(&p->l);
 }

@@ -351,6 +351,32 @@ static const char *edge_words(const struct story *s, const struct am_vstep *from
 			transaction(s, from), transaction(s, to));
 }
 
+/*
+ * Is the region a critical section that was taken for one, and does it come back in a critical section of its own
+ * (on a lock that it took after its first step)? Then each of its steps may well be an operation that is complete in
+ * itself, as when two items are put into a queue under a lock that is not the queue's. What is used after it was seen
+ * to change speaks for a mistake, and counts as ever.
+ */
+static bool is_nested_guess(const struct story *s)
+{
+	const struct am_vstep *a = at(s, s->from[0]), *z = at(s, s->to[s->cycle->n_edges - 1]);
+
+	switch (s->v->pattern) {
+	case AM_PATTERN_OVERWRITTEN:
+	case AM_PATTERN_DIRTY_READ:
+	case AM_PATTERN_MIXED_WRITES:
+	case AM_PATTERN_CHAIN:
+	case AM_PATTERN_OTHER:
+		break;
+	default:
+		return false;
+	}
+	for (uint32_t lock = 0; lock < s->n_objects; lock++)
+		if (s->key[lock][0] == 's' && held_at(s, lock, z).acquired > a->number)
+			return true;
+	return false;
+}
+
 void am_story_tell(struct story *s)
 {
 	struct am_violation *v = s->v;
@@ -360,7 +386,8 @@ void am_story_tell(struct story *s)
 	v->pattern = classify(s);
 	v->omitted = s->cycle->omitted;
 	v->is_lock_level = am_kind_is_sync(s->cycle->edge[0].from.kind);
-	v->is_guess = v->is_lock_level && !*am_story_string(s, s->cycle->region) && s->cycle->region_site;
+	v->is_guess = !*am_story_string(s, s->cycle->region) && s->cycle->region_site &&
+		      (v->is_lock_level || is_nested_guess(s));
 	for (uint32_t i = 0; edge && i < n; i++) {
 		const bool is_program = s->cycle->edge[i].why == AM_EDGE_PROGRAM;
 		edge[i] = (struct am_vedge){

@@ -134,7 +134,8 @@ struct am_violation {
 	const struct am_place *region_place;
 	uint32_t region_thread; /* index into thread[] */
 	bool is_lock_level;	/* entities are locks, not variables */
-	bool is_guess; /* besides, the region is a critical section taken for one: then it is potential */
+	bool is_guess; /* the region is a critical section taken for one, and locks are all that is known or the steps
+			  lie in inner sections of their own: then it is potential */
 	bool is_program_order;	/* some edge is program order: several transactions of one thread */
 	uint32_t n_inner;
 	const char *const *inner; /* nested regions open in the blamed one, outermost first */
