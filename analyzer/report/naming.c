@@ -110,6 +110,16 @@ static void find_block(struct story *s, const struct am_extent *x, struct found 
 	f->born = x->born;
 }
 
+/* An anonymous namespace names nothing. */
+static const char *without_anonymous(const char *name)
+{
+	static const char anonymous[] = "(anonymous namespace)::";
+
+	while (strncmp(name, anonymous, sizeof anonymous - 1) == 0)
+		name += sizeof anonymous - 1;
+	return name;
+}
+
 static void find_global(struct story *s, const struct am_module *m, uint64_t address,
 			struct found *f)
 {
@@ -127,6 +137,7 @@ static void find_global(struct story *s, const struct am_module *m, uint64_t add
 		f->object.size = symbol.size;
 		f->part = symbol.part ? am_arena_copy(s->arena, symbol.part) : NULL;
 		f->key = am_textf(s->arena, "g:%s", f->object.name);
+		f->object.name = without_anonymous(f->object.name);
 		return;
 	}
 	f->object.name = am_textf(s->arena, "%s+0x%x", am_basename(m->path), f->object.offset);

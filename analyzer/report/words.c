@@ -27,6 +27,8 @@ const char *am_pattern_name(enum am_pattern pattern)
 		return "freed in between";
 	case AM_PATTERN_TWO_SECTIONS:
 		return "split critical section";
+	case AM_PATTERN_INCONSISTENT:
+		return "inconsistent read";
 	case AM_PATTERN_CHAIN:
 		return "cyclic dependence";
 	case AM_PATTERN_OTHER:
@@ -109,6 +111,24 @@ static const char *transaction(const struct story *s, const struct am_vstep *ste
 	return am_textf(s->arena, "step %u of T%u", step->number, id);
 }
 
+/* The way leads to one other thread and back: by one of its accesses, or by two in program order. */
+static bool has_one_other(const struct story *s)
+{
+	const uint32_t n = s->cycle->n_edges;
+
+	for (uint32_t i = 0; i < n; i++)
+		if ((s->cycle->edge[i].why == AM_EDGE_PROGRAM) != (i != 0 && i + 1 != n))
+			return false;
+	return n >= 2 && !s->cycle->omitted;
+}
+
+static enum am_pattern classify_two(const struct am_vstep *a, const struct am_vstep *z)
+{
+	if (writes(a))
+		return writes(z) ? AM_PATTERN_DIRTY_READ : AM_PATTERN_CHAIN;
+	return writes(z) ? AM_PATTERN_CHECK_THEN_ACT : AM_PATTERN_INCONSISTENT;
+}
+
 static enum am_pattern classify(const struct story *s)
 {
 	const uint32_t n = s->cycle->n_edges;
@@ -121,15 +141,24 @@ static enum am_pattern classify(const struct story *s)
 		return n == 2 && a->object == z->object ? AM_PATTERN_TWO_SECTIONS : AM_PATTERN_CHAIN;
 	if (in->kind == AM_FREE || out->kind == AM_FREE)
 		return AM_PATTERN_FREED;
-	if (n != 2)
+	if (!has_one_other(s))
 		return AM_PATTERN_CHAIN;
 	if (!overlaps(a, z))
-		return a->kind == AM_READ ? AM_PATTERN_CHECK_THEN_ACT : AM_PATTERN_CHAIN;
+		return writes(a) && (writes(in) || writes(out)) ? AM_PATTERN_CHAIN : classify_two(a, z);
+	if (!writes(a) && z->kind == AM_UPDATE) /* it takes the new value as it is: nothing is lost */
+		return AM_PATTERN_CHECK_THEN_ACT;
 	if (!writes(a))
 		return writes(z) ? AM_PATTERN_LOST_UPDATE : AM_PATTERN_UNREPEATABLE;
 	if (!writes(z))
 		return AM_PATTERN_OVERWRITTEN;
 	return writes(in) || writes(out) ? AM_PATTERN_MIXED_WRITES : AM_PATTERN_DIRTY_READ;
+}
+
+static const char *steps_text(const struct story *s, const struct am_vstep *o, const struct am_vstep *q)
+{
+	if (o == q)
+		return am_textf(s->arena, "step %u", o->number);
+	return am_textf(s->arena, "steps %u and %u", o->number, q->number);
 }
 
 static const char *summarise(const struct story *s)
@@ -155,6 +184,11 @@ static const char *summarise(const struct story *s)
 				   "its own (step %u).",
 				me, past(a), what, a->number, you, past(q), q->number, me, z->number);
 	case AM_PATTERN_DIRTY_READ:
+		if (!overlaps(a, z))
+			return am_textf(m, "%s %s %s (step %u) and then %s (step %u), and %s read both in "
+					   "between (%s): a half-done state was seen.",
+					me, past(a), what, a->number, object_text(s, z), z->number, you,
+					steps_text(s, o, q));
 		return am_textf(m, "%s %s %s twice (steps %u and %u) and %s read it in between (step "
 				   "%u): a half-done state was seen.",
 				me, past(a), what, a->number, z->number, you, o->number);
@@ -162,6 +196,10 @@ static const char *summarise(const struct story *s)
 		return am_textf(m, "%s wrote %s at steps %u and %u, and %s %s it in between (step %u).",
 				me, what, a->number, z->number, you, past(o), o->number);
 	case AM_PATTERN_CHECK_THEN_ACT:
+		if (overlaps(a, z))
+			return am_textf(m, "%s read %s (step %u), %s %s it (step %u), and %s then updated it (step "
+					   "%u): what was checked no longer held.",
+					me, what, a->number, you, past(o), o->number, me, z->number);
 		return am_textf(m, "%s read %s (step %u) and went on to %s (step %u), but %s %s %s "
 				   "(step %u) in between: what was checked no longer held.",
 				me, what, a->number, object_text(s, z), z->number, you, past(o),
@@ -184,10 +222,19 @@ static const char *summarise(const struct story *s)
 		return am_textf(m, "%s held %s in two separate sections of the region (steps %u and %u), "
 				   "and %s held it in between (step %u).",
 				me, what, a->number, z->number, you, o->number);
+	case AM_PATTERN_INCONSISTENT:
+		return am_textf(m, "%s read %s (step %u) and then %s (step %u), and %s changed both in between (%s): "
+				   "they belong to different states.",
+				me, what, a->number, object_text(s, z), z->number, you, steps_text(s, o, q));
 	case AM_PATTERN_CHAIN:
 	case AM_PATTERN_OTHER:
 		break;
 	}
+	if (has_one_other(s) && !am_kind_is_sync(a->kind))
+		return am_textf(m, "%s %s %s (step %u) before %s %s it (step %u), and %s %s (step %u) after %s %s "
+				   "it (step %u): the region comes both before and after what %s did.",
+				me, past(a), what, a->number, you, past(o), o->number, past(z),
+				object_text(s, z), z->number, you, past(q), q->number, you);
 	if (s->cycle->omitted)
 		return am_textf(m, "At step %u the region depends on others that depend on it: it comes both "
 				   "before and after itself. Of the way, %u or more links are not told.",
@@ -252,38 +299,63 @@ static const char *remedy_split(const struct story *s, uint32_t lock, const stru
 			is_told ? ")" : "");
 }
 
+/* Does the other thread hold the lock from its one step to its other? */
+static bool covers(const struct story *s, uint32_t lock, const struct am_vstep *o, const struct am_vstep *q)
+{
+	const uint32_t acquired = held_at(s, lock, o).acquired;
+
+	return acquired && o->thread == q->thread && acquired == held_at(s, lock, q).acquired;
+}
+
 /*
  * The lock that the region holds at both of its steps, or at the first, but lets go of in between;
- * rather one that the other thread holds at its step. AM_NO_OBJECT.
+ * rather one that the other thread holds at its step, and over both if there are two. AM_NO_OBJECT.
  */
 static uint32_t split_lock(const struct story *s, const struct am_vstep *a, const struct am_vstep *o,
-			   const struct am_vstep *z)
+			   const struct am_vstep *q, const struct am_vstep *z)
 {
-	uint32_t found = AM_NO_OBJECT;
+	uint32_t found = AM_NO_OBJECT, best = 0;
 
 	for (uint32_t lock = s->n_objects; lock-- > 0;) {
 		const struct hold ha = held_at(s, lock, a), hz = held_at(s, lock, z);
 		if (s->key[lock][0] != 's' || !ha.acquired || ha.acquired == hz.acquired)
 			continue;
-		if (held_at(s, lock, o).acquired)
-			return lock;
-		if (hz.acquired)
+		const uint32_t worth = covers(s, lock, o, q) ? 3 : held_at(s, lock, o).acquired ? 2 : hz.acquired != 0;
+		if (worth > best) {
+			best = worth;
 			found = lock;
+		}
 	}
 	return found;
+}
+
+/* Where the other thread's two steps have locks of their own: the one that it holds over both. */
+static uint32_t their_lock(const struct story *s, const struct am_vstep *a, const struct am_vstep *o,
+			   const struct am_vstep *q)
+{
+	for (uint32_t lock = 0; lock < s->n_objects && o != q; lock++)
+		if (s->key[lock][0] == 's' && covers(s, lock, o, q) && !held_at(s, lock, a).acquired)
+			return lock;
+	return AM_NO_OBJECT;
 }
 
 static const char *remedy_lock(const struct story *s)
 {
 	const uint32_t n = s->cycle->n_edges;
 	const struct am_vstep *a = at(s, s->from[0]), *z = at(s, s->to[n - 1]), *o = at(s, s->to[0]);
+	const struct am_vstep *q = at(s, s->from[n - 1]);
 	uint32_t theirs = AM_NO_OBJECT;
 
 	if (!a->in_region) /* its way out of the region is not known */
 		return am_textf(s->arena, "Hold one lock from the begin of the region to step %u, and take it "
 					  "wherever other threads touch the same data.",
 				z->number);
-	const uint32_t split = split_lock(s, a, o, z);
+	const uint32_t split = split_lock(s, a, o, q, z), over = their_lock(s, a, o, q);
+	if (over != AM_NO_OBJECT && (split == AM_NO_OBJECT || !covers(s, split, o, q)))
+		return am_textf(s->arena, "Hold %s, which %s holds from step %u to step %u, from before step %u to "
+					  "step %u.",
+				s->object[over].name, thread_text(s, o), o->number, q->number, a->number,
+				z->number);
 	if (split != AM_NO_OBJECT)
 		return remedy_split(s, split, a, z);
 	for (uint32_t lock = 0; lock < s->n_objects; lock++) {
@@ -327,7 +399,15 @@ static const char *remedy_other(const struct story *s)
 		return " Or read once, keep the value in a local variable, and use only that.";
 	case AM_PATTERN_DIRTY_READ:
 		return " Or prepare the value aside and publish it by a single write.";
+	case AM_PATTERN_OVERWRITTEN:
+		if (a->kind != AM_UPDATE)
+			return "";
+		return am_textf(s->arena, " Or use what the operation at step %u returned, instead of reading again.",
+				a->number);
 	case AM_PATTERN_CHECK_THEN_ACT:
+		if (overlaps(a, z))
+			return " Or make the check and the update one operation: a compare-and-exchange that checks "
+			       "again when the value has changed.";
 		return am_textf(s->arena, " Or check %s again under the lock before step %u.",
 				object_text(s, a), z->number);
 	case AM_PATTERN_FREED:

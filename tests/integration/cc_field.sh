@@ -19,7 +19,8 @@ build() { # build NAME OUT OPTIONS...
 
 reports() { # reports FUNCTION ORDER PROGRAM: how many violations are told
 	rm -f log
-	preload ATOMMON_ATOMIC="fn:$1" ATOMMON_LOG=log "$3" "$2" >out 2>&1
+	# shellcheck disable=SC2086
+	preload ATOMMON_ATOMIC="fn:$1" ATOMMON_LOG=log "$3" $2 >out 2>&1
 	grep -c 'atomicity violation' log 2>/dev/null || echo 0
 }
 
@@ -36,8 +37,8 @@ live() { # live LABEL NAME FUNCTION OPTIONS...
 }
 
 predict() { # predict NAME FUNCTION STATUS: of the wrong one; the fixed one is proved
-	build "$1" wrong --symbolic -O1
-	build "$1" fixed --symbolic -O1 -DFIXED
+	check "$1: builds, symbolic" build "$1" wrong --symbolic -O1
+	check "$1: builds, symbolic, fixed" build "$1" fixed --symbolic -O1 -DFIXED
 	for p in wrong fixed; do
 		rm -f $p.atm
 		preload ATOMMON_ATOMIC="fn:$2" ATOMMON_MODE=record ATOMMON_TRACE=$p.atm ./$p good >out 2>&1
@@ -64,6 +65,66 @@ programs="log_buffer:log_line:0 log_race:log_line:1 binlog_order:change_row:1 ro
 # Through functions of the C library, which --symbolic does not follow; and one whose second thread chooses
 # by what the first one did.
 strings="incr:add_delta claim:claim lru:get"
+
+# Each with one compiler, in turn: name:functions:what the report says:status of atommon-predict ("-": not asked).
+# "crash": the program may crash of it. "?": only a schedule that cannot be forced shows it.
+more='picture_unref:picture_unref:Or use what the operation at step 2 returned:1
+slow_work:count_down:Hold pool_mutex, which T2 holds:1
+unreferenced:deliver:T2 freed .* and T1 went on to use it:1
+resize_cache:resize:T2 read both in between:0
+count_fill:snapshot:Hold lock from step:1
+save_log:save_log:T2 changed both in between:1
+clock_string:update:step [0-9]* of T2 is done without it. take lock:1
+own_recursive:leave:Hold main_mutex:1
+zone_rules:local_time:T2 freed .* and T1 went on to use it:1
+budget:reserve:Or make the check and the update one operation:0
+conn_bundle:remove_conn:Hold share from step:0
+snapshot_xid:take_snapshot:Hold proc_array, which T2 holds from step:1
+set_version:set_version,sections:T1 read .* and went on to:-
+copy_on_write:write_page:Hold table_lock from step:1
+stack_aba:pop:pop\(\):-
+callbacks:run_callback:Region "Customer..run_callback":-
+observers:notify:Hold subject.mutex_ from step:1
+publish_early:instance:publish it by a single write:1
+try_test:set_rate:Hold device, which T2 holds from step:1
+bucket_index:table_put,sections:T1 read size .* and went on to buckets:-
+io_pending:read_async:Hold queue_lock from step:1
+three_hops:compare:through 4 other transactions:1
+stopping:enter:T1 read stopping .* and went on to pending:1
+expire:expire:Hold lock from step:1
+grown_array:set_handler:crash:1
+double_fetch:receive:keep the value in a local variable:1
+bit_fields:set_dirty:?:1'
+
+found() { # found LABEL FUNCTIONS WORDS: by ./wrong in the bad order
+	if [ "$3" = crash ]; then
+		rm -f wrong.atm
+		atommon run --fn "$2" --trace wrong.atm -- ./wrong bad >text 2>&1
+		check "$1 is found though it crashes" grep -q 'freed it (step .*, and T1 went on to use it' text
+		return
+	fi
+	[ "$(reports "$2" bad ./wrong | head -1)" -ge 1 ] || : >log
+	tr -s ' \n' ' ' <log >text
+	if grep -Eq "$3" text; then ok "$1 is found"; else fail "$1 is found" "$(cat out log)"; fi
+}
+
+one_of_more() { # one_of_more COMPILER NAME FUNCTIONS WORDS STATUS
+	local cxx=${1/gcc/g++}
+	cxx=${cxx/clang/clang++}
+	ATOMMON_CC=$1 ATOMMON_CXX=$cxx check "$1: $2 builds" build "$2" wrong -O2
+	ATOMMON_CC=$1 ATOMMON_CXX=$cxx check "$1: $2, fixed, builds" build "$2" fixed -O2 -DFIXED
+	[ "$4" = "?" ] || found "$1: $2" "$3" "$4"
+	same "$1: $2 in a good order" 0 "$(reports "$3" good ./wrong | head -1)"
+	same "$1: $2, fixed" 0 "$(reports "$3" 'free 200' ./fixed | head -1)"
+	if [ "$5" != - ] && command -v clang-14 >/dev/null; then predict "$2" "$3" "$5"; fi
+}
+
+i=0
+while IFS=: read -r name functions words status; do
+	cc=gcc
+	if [ $((i++ % 2)) = 1 ] && command -v clang-14 >/dev/null; then cc=clang-14; fi
+	one_of_more $cc "$name" "$functions" "$words" "$status"
+done <<<"$more"
 
 for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
