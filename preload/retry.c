@@ -40,19 +40,53 @@ static bool is_loop(uintptr_t pc, uintptr_t other)
 	return look_at_code(pc, other);
 }
 
-uint8_t am_retry_load(uintptr_t address, uintptr_t pc)
+/* Is the load at pc, made after that at `before`, the same in the source? The loop's after its copy; or the copy again, because
+ * a loop around both went round. */
+static bool is_copy(uintptr_t pc, uintptr_t before)
+{
+	return is_loop(pc, before) || (pc < before && is_loop(before, pc));
+}
+
+uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 {
 	struct am_retry *r = &am_retry;
 
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
 		if (r->load[i].address == address) {
 			const uintptr_t before = r->load[i].pc;
+			if (before != pc)
+				r->load[i].older = before;
 			r->load[i].pc = pc;
-			return before != pc && is_loop(pc, before) ? AM_ORDER_AGAIN : 0;
+			r->load[i].value = value;
+			return before != pc && is_copy(pc, before) ? AM_ORDER_AGAIN : 0;
 		}
 	const unsigned at = r->next++ % AM_RETRY_LOADS;
 	r->load[at].address = address;
 	r->load[at].pc = pc;
+	r->load[at].older = 0;
+	r->alternations = 0;
+	r->load[at].value = value;
+	return 0;
+}
+
+bool am_retry_alternates(uintptr_t address, uintptr_t pc)
+{
+	enum { MANY = 64 };
+	struct am_retry *r = &am_retry;
+
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
+		if (r->load[i].address == address && r->load[i].pc != pc && r->load[i].older)
+			return (r->load[i].older == pc || is_copy(pc, r->load[i].older)) && r->alternations++ < MANY;
+	return false;
+}
+
+uint8_t am_retry_update(uintptr_t address, uint64_t value)
+{
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
+		if (am_retry.load[i].address == address) {
+			am_retry.load[i].address = 0;
+			return am_retry.load[i].value == value ? AM_ORDER_AGAIN : 0;
+		}
 	return 0;
 }
 
@@ -76,6 +110,34 @@ static bool is_fresh(uintptr_t address, unsigned size)
 	return am_view_is_known(address, am_filter_bytes(address & 7, size), false);
 }
 
+/* The record that was made of a load is taken back. */
+static void take_back(uintptr_t address, unsigned size, struct am_here here)
+{
+	struct am_record r = {.kind = AM_READ,
+			      .has_seq = true,
+			      .detail = (uint8_t)__builtin_ctz(size),
+			      .n_ext = 1,
+			      .object = address,
+			      .ordered = address};
+	const uint64_t head = am_tls.head;
+
+	r.ext[0] = am_retry_order(AM_ORDER_FAILED);
+	am_log_record(&r, here);
+	am_view.own_units += am_tls.head - head;
+}
+
+void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here)
+{
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++) {
+		const uintptr_t before = am_retry.load[i].pc;
+		if (am_retry.load[i].address != address || am_tls.event || am_view_mode != AM_VIEW_REGIONS ||
+		    is_fresh(address, size) || (before != here.pc && !is_copy(here.pc, before)))
+			continue;
+		am_retry.load[i].address = 0;
+		take_back(address, size, here);
+	}
+}
+
 void am_retry_expire(struct am_here here)
 {
 	const uintptr_t address = am_retry.watched;
@@ -84,14 +146,5 @@ void am_retry_expire(struct am_here here)
 	am_retry.watched = 0;
 	if (is_fresh(address, size) || am_tls.event || !am_retry_fail(address))
 		return;
-	struct am_record r = {.kind = AM_READ,
-			      .has_seq = true,
-			      .detail = (uint8_t)(__builtin_ctz(size) | 8),
-			      .n_ext = 1,
-			      .object = address,
-			      .ordered = address};
-	r.ext[0] = am_retry_order(AM_ORDER_FAILED);
-	const uint64_t head = am_tls.head;
-	am_log_record(&r, here);
-	am_view.own_units += am_tls.head - head;
+	take_back(address, size, here);
 }

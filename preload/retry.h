@@ -18,8 +18,11 @@ enum { AM_RETRY_LOADS = 4 };
 struct am_retry {
 	struct {
 		uintptr_t address, pc;
+		uintptr_t older; /* where it was loaded before that, and logged; 0: nowhere else */
+		uint64_t value;
 	} load[AM_RETRY_LOADS];
 	uint32_t next;
+	uint32_t alternations; /* records by am_retry_alternates in a row */
 	uint32_t watched_size;
 	uintptr_t watched; /* a volatile load that left no record, the last thing that was done; 0: none */
 };
@@ -28,10 +31,24 @@ extern __thread struct am_retry am_retry
 
 /* A load is logged: AM_ORDER_AGAIN if it is of a loop, and the one of this variable before it a copy in
  * front of that loop; else 0. */
-uint8_t am_retry_load(uintptr_t address, uintptr_t pc);
+uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value);
+
+/*
+ * A load is known, and need not be logged. But the record that stands for it was made elsewhere in the code, and
+ * there is an older one of this place: a loop with two loads of one variable went round. Then this one is
+ * logged nevertheless, so that the older is seen to be in vain; not for ever, if a thread waits like that.
+ */
+bool am_retry_alternates(uintptr_t address, uintptr_t pc);
+
+/* An update found this value: AM_ORDER_AGAIN if the load before it did, too. */
+uint8_t am_retry_update(uintptr_t address, uint64_t value);
 
 /* An attempt failed. Was a load of this variable logged that it makes vain? */
 bool am_retry_fail(uintptr_t address);
+
+/* A load left no record, though others were there since: it concerns nobody. But the one before it that did was made
+ * again, then. Outside any record. */
+void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here);
 
 /* A volatile load was found to be known, and left no record. */
 static inline void am_retry_watch(uintptr_t address, unsigned size)

@@ -13,9 +13,9 @@ struct am_step {
 
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
 			     struct am_here here);
-/* `kind` may be weaker than announced: a failed exchange is a read. `is_vain`: an attempt that failed,
+/* `value`: what was read, of more than 8 bytes the lower half. `kind` may be weaker than announced: a failed exchange is a read. `is_vain`: an attempt that failed,
  * or that left the memory as it was, like a try-lock that did not get its lock; no access for the checkers. */
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
-		 int mo, bool is_vain, struct am_here here);
+		 int mo, uint64_t value, bool is_vain, struct am_here here);
 
 #endif

@@ -39,11 +39,13 @@ static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, str
 	return none;
 }
 
-static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta, bool is_vain,
-		      struct am_here here)
+static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta, uint64_t value,
+		      bool is_vain, struct am_here here)
 {
+	if (am_meta_order(meta) >= 0 && kind == AM_READ && !step->is_logged)
+		am_retry_dropped((uintptr_t)p, 1u << (meta & 3), here);
 	if (am_meta_order(meta) >= 0)
-		am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), is_vain, here);
+		am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), value, is_vain, here);
 }
 
 /* ---- recording --------------------------------------------------------------------------------
@@ -153,7 +155,7 @@ static struct am_sym_value record_load(struct am_sym *s, void *p, uint32_t meta,
 		return (struct am_sym_value){value, 0};
 	number(&x);
 	const bool may_repeat = am_meta_order(meta) >= 0 || meta & AM_SYM_VOLATILE;
-	const uint8_t again = may_repeat ? am_retry_load((uintptr_t)p, here.pc) : 0;
+	const uint8_t again = may_repeat ? am_retry_load((uintptr_t)p, here.pc, value) : 0;
 	return (struct am_sym_value){value, record_read(&x, s, value, meta, again, here)};
 }
 
@@ -168,7 +170,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_load(void *p, uint32_t meta, uint32_
 		return record_load(s, p, meta, at, AM_HERE);
 	struct am_step step = check_begin(AM_READ, p, meta, AM_HERE);
 	const uint64_t value = am_perform_load(p, meta);
-	check_end(&step, AM_READ, p, meta, false, AM_HERE);
+	check_end(&step, AM_READ, p, meta, value, false, AM_HERE);
 	return (struct am_sym_value){value, 0};
 }
 
@@ -183,7 +185,7 @@ AM_EXPORT void __atommon_sym_store(void *p, uint64_t value, uint32_t meta, uint3
 	}
 	struct am_step step = check_begin(AM_WRITE, p, meta, AM_HERE);
 	am_perform_store(p, value, meta);
-	check_end(&step, AM_WRITE, p, meta, false, AM_HERE);
+	check_end(&step, AM_WRITE, p, meta, value, false, AM_HERE);
 }
 
 AM_EXPORT void __atommon_sym_range(void *p, uint64_t size, uint32_t writes, uint32_t at)
@@ -346,7 +348,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_update(void *p, uint64_t value, uint
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_update(p, value, meta, op);
-	check_end(&step, AM_UPDATE, p, meta, am_perform_changed(old, value, meta, op) == old,
+	check_end(&step, AM_UPDATE, p, meta, old, am_perform_changed(old, value, meta, op) == old,
 		  AM_HERE);
 	return (struct am_sym_value){old, 0};
 }
@@ -377,7 +379,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_cas(void *p, uint64_t expected, uint
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_cas(p, expected, desired, meta);
-	check_end(&step, old == expected ? AM_UPDATE : AM_READ, p, meta, old != expected, AM_HERE);
+	check_end(&step, old == expected ? AM_UPDATE : AM_READ, p, meta, old, old != expected, AM_HERE);
 	return (struct am_sym_value){old, 0};
 }
 

@@ -30,9 +30,21 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 	return s;
 }
 
+/* Of an access that is known, but logged all the same. */
+static struct am_step force(const volatile void *p, struct am_here here)
+{
+	struct am_step s = {&am_slots[am_slot_of((uintptr_t)p)], false, false};
+
+	if (am_view_sleeps() || am_tls.event || !am_log_prepare(1 + AM_R_EXT_MAX, here))
+		return s;
+	s.is_logged = true;
+	s.is_locked = am_slot_lock(s.slot);
+	return s;
+}
+
 /* The record of the step, if there is one. */
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
-		 bool is_vain, struct am_here here)
+		 uint64_t value, bool is_vain, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -59,9 +71,10 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 		am_slot_unlock(s->slot);
 	r.n_ext = 1;
 	r.ext[0] = am_retry_order((1 + (uint64_t)AM_TSAN_ORDER(mo)) |
-				  (is_vain	     ? AM_ORDER_FAILED
-				   : kind == AM_READ ? am_retry_load((uintptr_t)p, here.pc)
-						     : 0));
+				  (is_vain ? AM_ORDER_FAILED
+				   : kind == AM_READ ? am_retry_load((uintptr_t)p, here.pc, value)
+				   : kind == AM_UPDATE && size <= 8 ? am_retry_update((uintptr_t)p, value)
+								    : 0));
 	const uint64_t head = am_tls.head;
 	am_log_record(&r, here);
 	am_view.own_units += am_tls.head - head;
@@ -72,31 +85,38 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 #define ATOMICS(bits, type)                                                                        \
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
+		bool is_forced = false;                                                            \
 		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8))) {              \
 			const type seen = am_atomic##bits##_load(p, mo);                           \
-			if (am_view_sleeps() || is_known_load(p, bits / 8))                        \
-				return seen;                                                       \
+			if (am_view_sleeps() || is_known_load(p, bits / 8)) {                      \
+				if (am_likely(!am_retry_alternates((uintptr_t)p, AM_HERE.pc)))     \
+					return seen;                                               \
+				is_forced = true;                                                  \
+			}                                                                          \
 		}                                                                                  \
-		struct am_step s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                   \
+		struct am_step s = is_forced ? force(p, AM_HERE)                                   \
+					     : am_step_begin(AM_READ, p, bits / 8, AM_HERE);       \
 		type value = am_atomic##bits##_load(p, mo);                                        \
 		if (am_unlikely(is_stale(&s, p))) {                                                \
 			s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                          \
 			value = am_atomic##bits##_load(p, mo);                                     \
 		}                                                                                  \
-		am_step_end(&s, AM_READ, p, bits / 8, mo, false, AM_HERE);                         \
+		if (!s.is_logged)                                                                  \
+			am_retry_dropped((uintptr_t)p, bits / 8, AM_HERE);                         \
+		am_step_end(&s, AM_READ, p, bits / 8, mo, (uint64_t)value, false, AM_HERE);                         \
 		return value;                                                                      \
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_WRITE, p, bits / 8, AM_HERE);                  \
 		am_atomic##bits##_store(p, v, mo);                                                 \
-		am_step_end(&s, AM_WRITE, p, bits / 8, mo, false, AM_HERE);                        \
+		am_step_end(&s, AM_WRITE, p, bits / 8, mo, 0, false, AM_HERE);                        \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
-		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, old == v, AM_HERE);                    \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, old == v, AM_HERE);                    \
 		return old;                                                                        \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *e,    \
@@ -104,8 +124,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
-			    AM_HERE);                                                              \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    (uint64_t)*e, !done, AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e,      \
@@ -113,8 +133,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
-			    AM_HERE);                                                              \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    (uint64_t)*e, !done, AM_HERE);                                                              \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e,        \
@@ -122,8 +142,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
-		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail, !done,  \
-			    AM_HERE);                                                              \
+		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
+			    (uint64_t)e, !done, AM_HERE);                                                              \
 		return e;                                                                          \
 	}                                                                                          \
 	AM_TSAN_RMW(UPDATE, bits, type)
@@ -132,7 +152,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (type)(result) == old, AM_HERE);       \
+		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old,                         \
+			    (type)(result) == old, AM_HERE);       \
 		return old;                                                                        \
 	}
 

@@ -509,7 +509,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 		am_retry_check(here);
 		const uint64_t head = am_tls.head;
 		if (may_repeat)
-			again = am_retry_load(address, here.pc);
+			again = am_retry_load(address, here.pc, 0);
 		if (am_unlikely(again != 0))
 			log_again(address, size, again, here);
 		else if (am_likely((address & 63) + size <= 64))
@@ -518,6 +518,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 			am_log_access(kind, address, size, here);
 		am_late_count(v, head);
 	} else if (may_repeat) {
+		am_retry_dropped(address, size, here);
 		am_retry_watch(address, size);
 	}
 	refresh(v);

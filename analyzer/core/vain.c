@@ -24,6 +24,7 @@ struct read {
 	uint64_t position; /* in the queue */
 	uint64_t index, object;
 	uint32_t size, site;
+	uint32_t acquired; /* locks that the thread had taken by then, since its look began or before */
 	bool is_atomic;
 	bool is_settled; /* something was written since: only a failed attempt undoes it */
 };
@@ -31,6 +32,7 @@ struct read {
 struct thread {
 	struct read read[READS]; /* of the open look, oldest first */
 	uint32_t n;
+	uint32_t acquired;
 	uint32_t depth; /* of regions */
 };
 
@@ -303,23 +305,23 @@ static void let_go(struct am_vain *v, struct read *r)
 	v->stats.doubted++;
 }
 
+static bool is_same(const struct read *r, const struct am_event *ev)
+{
+	return r->object == ev->object && r->size == ev->size;
+}
+
 /* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
-static void settle_look(struct am_vain *v, struct thread *t)
+static void settle_look(struct am_vain *v, struct thread *t, const struct am_event *write)
 {
 	for (uint32_t i = t->n; i-- > 0;) {
 		struct read *r = &t->read[i];
-		if (r->is_atomic) {
+		if (r->is_atomic && !is_same(r, write)) {
 			let_go(v, r);
 			r->is_settled = true;
 		} else {
 			decide(v, t, i, COUNTS);
 		}
 	}
-}
-
-static bool is_same(const struct read *r, const struct am_event *ev)
-{
-	return r->object == ev->object && r->size == ev->size;
 }
 
 /* Those reads of the look that this read makes in vain. */
@@ -331,6 +333,31 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE))
 			decide(v, t, i, IN_VAIN);
 	}
+}
+
+/* An update found what was read before: those reads may as well have been made together with it. */
+static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
+{
+	for (uint32_t i = t->n; i-- > 0;)
+		if (is_same(&t->read[i], ev))
+			decide(v, t, i, IN_VAIN);
+}
+
+/*
+ * A lock is released, and nothing was written under it: what was read under it stands for what was read of the same
+ * before it was taken (a test that is made once more under the lock).
+ */
+static void release(struct am_vain *v, struct thread *t)
+{
+	for (uint32_t i = t->n; i-- > 0;)
+		for (uint32_t k = i + 1; k < t->n; k++) {
+			const struct read *r = &t->read[i], *later = &t->read[k];
+			if (!r->is_settled && r->object == later->object && r->size == later->size &&
+			    r->acquired < later->acquired) {
+				decide(v, t, i, IN_VAIN);
+				break;
+			}
+		}
 }
 
 /* An attempt failed: what was read of its variable is out of date, and so is what was read since then for it. */
@@ -352,7 +379,7 @@ static void add_read(struct am_vain *v, struct thread *t, const struct am_event 
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
 	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
-					.size = ev->size, .site = site,
+					.size = ev->size, .site = site, .acquired = t->acquired,
 					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
 	v->n_reads++;
 }
@@ -433,17 +460,18 @@ static void on_boundary(struct am_vain *v, const struct am_event *ev)
 	hold(v, ev, COUNTS);
 }
 
-static bool is_plain_write(const struct am_event *ev)
-{
-	return (ev->kind == AM_WRITE && !(ev->order & AM_ORDER_MASK)) || ev->kind == AM_FREE;
-}
-
 static void on_other(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = thread_find(v, ev->thread);
 
-	if (t && t->n && is_plain_write(ev))
-		settle_look(v, t);
+	if (t && t->n && ev->kind == AM_UPDATE && ev->order & AM_ORDER_AGAIN)
+		confirm(v, t, ev);
+	if (t && t->n && ev->kind == AM_ACQUIRE)
+		t->acquired++;
+	else if (t && t->n && ev->kind == AM_RELEASE)
+		release(v, t);
+	else if (t && t->n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
+		settle_look(v, t, ev);
 	else if (t && t->n && !is_silent((enum am_kind)ev->kind))
 		end_look(v, t);
 	if (t && ev->kind == AM_LOST)

@@ -115,7 +115,8 @@ enum {
 enum {
 	AM_ORDER_MASK = 0x0f,
 	AM_ORDER_FAILED = 0x40, /* an attempt that failed, or left all as it was */
-	AM_ORDER_AGAIN = 0x80,	/* of a loop; the read of the same before it is a copy in front of the loop */
+	AM_ORDER_AGAIN = 0x80,	/* read: of a loop, and the read of the same before it is a copy in front of
+				   the loop; update: found what the read before it found */
 };
 
 /* A decoded event, in merged order. */

@@ -58,7 +58,7 @@ static struct am_event random_event(uint32_t thread, uint32_t *depth)
 		break;
 	case 11:
 		e.kind = draw(2) ? AM_UPDATE : AM_FREE;
-		e.order = e.kind == AM_UPDATE;
+		e.order = e.kind == AM_UPDATE ? 1 | (draw(2) ? AM_ORDER_AGAIN : 0) : 0;
 		break;
 	case 12:
 		e.kind = *depth && draw(2) ? AM_END : AM_BEGIN;
@@ -135,7 +135,7 @@ static enum effect effect_of(uint32_t i)
 
 	switch (e->kind) {
 	case AM_MARK: case AM_BRANCH: case AM_EXPR: case AM_ENTER: case AM_ALLOC: case AM_FENCE: case AM_LATE:
-	case AM_READ:
+	case AM_READ: case AM_ACQUIRE: case AM_RELEASE:
 		return NOTHING;
 	case AM_BEGIN:
 		return depth_before[i] == 0 ? ENDS : NOTHING;
@@ -144,7 +144,7 @@ static enum effect effect_of(uint32_t i)
 	case AM_FREE:
 		return WRITES;
 	case AM_WRITE:
-		return e->order ? ENDS : WRITES;
+		return WRITES;
 	case AM_UPDATE:
 		return e->order & AM_ORDER_FAILED ? NOTHING : ENDS;
 	default:
@@ -161,15 +161,15 @@ static bool is_settled(uint32_t r, uint32_t i)
 	return false;
 }
 
+static bool starts_look(const struct am_event *e)
+{
+	return e->kind == AM_READ && (e->order & AM_ORDER_MASK || e->flags & AM_VOLATILE);
+}
+
 /* Is r still in question when event i comes? */
 static bool is_open(uint32_t r, uint32_t i)
 {
 	return r < i && is_known_read[r] && decided[r] >= i;
-}
-
-static bool starts_look(const struct am_event *e)
-{
-	return e->kind == AM_READ && (e->order & AM_ORDER_MASK || e->flags & AM_VOLATILE);
 }
 
 static bool is_in_look(uint32_t i)
@@ -182,41 +182,48 @@ static bool is_in_look(uint32_t i)
 	return false;
 }
 
-/* Does the failed attempt at i tell that r was in vain? Reads of its variable, and what came after the first of those. */
-static bool undoes(uint32_t i, uint32_t r)
+/* Was the failed attempt at i prepared by a read of its variable before r? */
+static bool is_for_attempt(uint32_t r, uint32_t i)
 {
-	if (is_same(i, r))
-		return true;
 	for (uint32_t q = 0; q < r; q++)
 		if (reader_of(&trace[q]) == reader_of(&trace[r]) && is_open(q, i) && is_same(q, i))
-			return !is_settled(r, i);
+			return true;
 	return false;
 }
 
-static void judge_read(uint32_t r)
+/* Was what r read tested again, behind a lock that was taken since? */
+static bool is_tested_again(uint32_t r, uint32_t i)
 {
-	const bool is_atomic = trace[r].kind == AM_READ && trace[r].order & AM_ORDER_MASK;
+	bool is_taken = false;
 
-	is_known_read[r] = is_in_look(r);
-	decided[r] = NEVER;
-	is_vain[r] = is_known_read[r]; /* unless something tells otherwise */
-	for (uint32_t i = r + 1; is_known_read[r] && i < n_events && decided[r] == NEVER; i++) {
-		const struct am_event *e = &trace[i];
-		if (e->thread != reader_of(&trace[r]))
-			continue;
-		if (is_failed(e)) {
-			if (undoes(i, r))
-				decided[r] = i;
-		} else if (e->kind == AM_READ) {
-			const bool matches = trace[r].kind == AM_LATE || e->site == trace[r].site ||
-					     e->order & AM_ORDER_AGAIN;
-			if (is_same(i, r) && matches && !is_settled(r, i) && (starts_look(e) || is_in_look(i)))
-				decided[r] = i;
-		} else if (effect_of(i) == ENDS || (effect_of(i) == WRITES && !is_atomic)) {
-			decided[r] = i;
-			is_vain[r] = false;
-		}
+	for (uint32_t k = r + 1; k < i; k++) {
+		if (is_taken && is_open(k, i) && reader_of(&trace[k]) == reader_of(&trace[r]) && is_same(k, r))
+			return true;
+		is_taken |= trace[k].kind == AM_ACQUIRE && trace[k].thread == reader_of(&trace[r]);
 	}
+	return false;
+}
+
+enum answer { COUNTS, VAIN, OPEN };
+
+/* What the event at i, of its thread, tells of a read r. */
+static enum answer answer(uint32_t r, uint32_t i)
+{
+	const struct am_event *e = &trace[i];
+	const bool is_atomic = trace[r].kind == AM_READ && trace[r].order & AM_ORDER_MASK;
+	const bool is_site = trace[r].kind == AM_LATE || e->site == trace[r].site || e->order & AM_ORDER_AGAIN;
+
+	if (is_failed(e))
+		return is_same(i, r) || (!is_settled(r, i) && is_for_attempt(r, i)) ? VAIN : OPEN;
+	if (e->kind == AM_READ)
+		return is_same(i, r) && is_site && !is_settled(r, i) && is_in_look(i) ? VAIN : OPEN;
+	if (e->kind == AM_RELEASE)
+		return !is_settled(r, i) && is_tested_again(r, i) ? VAIN : OPEN;
+	if (e->kind == AM_UPDATE && e->order & AM_ORDER_AGAIN && is_same(i, r))
+		return VAIN;
+	if (effect_of(i) == ENDS || (effect_of(i) == WRITES && (!is_atomic || is_same(i, r))))
+		return COUNTS;
+	return OPEN;
 }
 
 static void judge_all(void)
@@ -224,10 +231,19 @@ static void judge_all(void)
 	memset(is_vain, 0, sizeof is_vain);
 	memset(is_known_read, 0, sizeof is_known_read);
 	for (uint32_t i = 0; i < n_events; i++) {
-		if (is_failed(&trace[i]))
-			is_vain[i] = true;
-		else if (is_read(&trace[i]))
-			judge_read(i);
+		enum answer a[EVENTS];
+		/* All at once: what is decided here must not change what is asked. */
+		for (uint32_t r = 0; r < i; r++)
+			a[r] = is_open(r, i) && reader_of(&trace[r]) == trace[i].thread ? answer(r, i) : OPEN;
+		const bool is_member = is_read(&trace[i]) && is_in_look(i);
+		for (uint32_t r = 0; r < i; r++)
+			if (a[r] != OPEN) {
+				decided[r] = i;
+				is_vain[r] = a[r] == VAIN;
+			}
+		is_known_read[i] = is_member;
+		decided[i] = NEVER;
+		is_vain[i] = is_failed(&trace[i]) || is_member; /* unless something tells otherwise */
 	}
 }
 
