@@ -251,11 +251,11 @@ void am_functions_resolve(void)
 	const uint32_t n = am_ringtable_used(&am_area.file->modules);
 
 	am_has_functions = strstr(am_opt.atomic, "fn:") != NULL;
+	am_function_hull = (struct am_function_hull){0, 0, 0, am_has_functions ? 0 : UINTPTR_MAX};
 	if (!am_has_functions)
 		return;
 	memset(table, 0, sizeof table);
 	memset(am_function_places, 0, sizeof am_function_places);
-	memset(&am_function_hull, 0, sizeof am_function_hull);
 	n_resolved = n_ranges = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];

@@ -14,20 +14,25 @@ extern bool am_has_functions __attribute__((visibility("hidden"))); /* ATOMMON_A
  * turns; a look-up is one load. */
 enum { AM_FUNCTION_PLACES = 8192 };
 extern uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((visibility("hidden")));
-/* The program itself, which stays where it is; its region functions all lie in [start, start + size). */
+/* Code of the program itself, which stays where it is: its region functions all lie in [start, start + size). Without
+ * any, and before it is known whether there are, everything is such code, or nothing. */
 extern struct am_function_hull {
 	uintptr_t start, size, code, code_size;
-} am_function_hull __attribute__((visibility("hidden")));
+} am_function_hull __attribute__((visibility("hidden"), aligned(32)));
+
+/* Is it known at once that pc lies in no region function? */
+static inline bool am_function_is_none(uintptr_t pc)
+{
+	const struct am_function_hull *h = &am_function_hull;
+
+	return am_likely(pc - h->start >= h->size && pc - h->code < h->code_size);
+}
 
 uint32_t am_function_learn(uintptr_t pc, uint64_t *place);
 
 /* The number, from 1, of the region function that pc lies in (16 bits), else 0. */
 static inline uint32_t am_function_at(uintptr_t pc)
 {
-	const struct am_function_hull *h = &am_function_hull;
-
-	if (am_likely(pc - h->start >= h->size && pc - h->code < h->code_size))
-		return 0;
 	uint64_t *place = &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
 	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
 

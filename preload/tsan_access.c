@@ -40,11 +40,14 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 
 	if (am_state() < AM_ON)
 		return;
-	if (am_view.fast != AM_STRETCH_NONE && IN_WORD((uintptr_t)p, what & 0xff) &&
-	    (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
-		struct am_cell *c = am_shadow_find((uintptr_t)p);
+	struct am_cell *c = IN_WORD((uintptr_t)p, what & 0xff) ? am_shadow_find((uintptr_t)p) : NULL;
+	if (c && am_view_is_idle()) { /* another's, which does not matter */
+		if (!am_late_matters(&am_view, am_cell_load(c)))
+			return;
+	} else if (c && am_view.fast != AM_STRETCH_NONE &&
+		   (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
 		const uint64_t bytes = am_filter_bytes((uintptr_t)p & 7, what & 0xff);
-		if (c && am_late_take(&am_view, c, (uintptr_t)p, bytes, what & WRITES, pc))
+		if (am_late_take(&am_view, c, (uintptr_t)p, bytes, what & WRITES, pc))
 			return;
 	}
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */

@@ -119,20 +119,30 @@ static __attribute__((noinline)) void leave(uintptr_t pc, uintptr_t cfa)
 		am_function_event(AM_LEAVE_FN, f->start, f->name, here);
 }
 
+static __attribute__((noinline)) void entry_slowly(uintptr_t pc, uintptr_t cfa)
+{
+	if (!am_has_functions || !am_watching())
+		return;
+	const uint32_t number = am_function_at(pc);
+	if (number)
+		enter(number, pc, cfa);
+}
+
+static __attribute__((noinline)) void exit_slowly(uintptr_t pc, uintptr_t cfa)
+{
+	if (am_has_functions && am_watching() && am_function_at(pc))
+		leave(pc, cfa);
+}
+
 AM_EXPORT void __tsan_func_entry(void *caller)
 {
 	(void)caller;
-	if (am_likely(!am_has_functions) || !am_watching())
-		return;
-	const uint32_t number = am_function_at((uintptr_t)__builtin_return_address(0));
-	if (am_unlikely(number))
-		enter(number, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
+	if (!am_function_is_none((uintptr_t)__builtin_return_address(0)))
+		entry_slowly((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }
 
 AM_EXPORT void __tsan_func_exit(void)
 {
-	if (am_likely(!am_has_functions) || !am_watching())
-		return;
-	if (am_unlikely(am_function_at((uintptr_t)__builtin_return_address(0))))
-		leave((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
+	if (!am_function_is_none((uintptr_t)__builtin_return_address(0)))
+		exit_slowly((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }
