@@ -36,7 +36,10 @@
  *     by an open region of another thread, which is thereby exposed: the moment is a cut.
  *  3. Dropped: an access outside regions of a thread that no edge has reached since the last cut,
  *     unless its bytes are another thread's and matter (6). A cycle through it would have to reach
- *     this thread first.
+ *     this thread first. A read may also be dropped if the cell is another's and matters, but all
+ *     that was done there since it was nobody's, or since what was there was over, is reads of its
+ *     owner, none of them logged: reads do not conflict, so that no edge leads to this one either,
+ *     and none from the open region that the cell may belong to.
  *  4. Lazy: an access of the owner that no new edge can lead to. *Hidden* bytes are those on which
  *     others were before and that the owner has not written since: a write of them is logged, and a
  *     read unless one was logged since the owner took the cell (*seen*): an edge to the second read
@@ -127,6 +130,12 @@ static inline bool am_filter_foreign(uint64_t w, uint64_t stretch)
 					    w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER);
 }
 
+/* Has the owner, and nobody before whom it matters, done nothing here but read, unlogged? */
+static inline bool am_filter_is_only_read(uint64_t w)
+{
+	return (w & (AM_CELL_BYTES | AM_CELL_MORE | AM_CELL_LOGGED)) == 0;
+}
+
 /* The newest stretch of the owner here. */
 static inline uint64_t am_filter_newest(struct am_cell c)
 {
@@ -167,9 +176,12 @@ static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t 
 
 	if (in_region)
 		return has_edge ? AM_FILTER_LOG : AM_FILTER_LAZY;
+	const bool is_reached = open != 0 && reached;
+	if (!writes && !is_reached && am_filter_is_only_read(c.w)) /* 3 */
+		return AM_FILTER_DROP;
 	if (has_edge)
 		return AM_FILTER_NEW_STRETCH;
-	return open != 0 && reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
+	return is_reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
 }
 
 /* ---- what must be told late -------------------------------------------------------------------

@@ -98,13 +98,25 @@ static inline void came_from_heap(void *p, struct am_here here)
 		came((uintptr_t)p, size_of(p), here);
 }
 
+/* Was a region ever in the upper part of this stack? The rest is not worth a system call. */
+static bool was_used(uintptr_t frame, uintptr_t top)
+{
+	enum { NEAR = 1 << 16, STEP = 1 << AM_SHADOW_CHUNK };
+	const uintptr_t from = frame < top && top - frame < 16 * NEAR ? frame - NEAR : top - NEAR;
+
+	for (uintptr_t at = from; at < top; at += STEP)
+		if (am_shadow_chunk(at))
+			return true;
+	return false;
+}
+
 void am_alloc_stack(uintptr_t top)
 {
 	pthread_attr_t attr;
 	void *low = NULL;
 	size_t size = 0;
 
-	if (!am_shadow_find(top - 1) && !am_shadow_find((uintptr_t)&attr))
+	if (!was_used((uintptr_t)&attr, top))
 		return;
 	am_tls.inside++;
 	if (pthread_getattr_np(pthread_self(), &attr) == 0) {

@@ -36,6 +36,13 @@ static inline void am_late_count(struct am_view *v, uint64_t head)
 	v->own_units += am_tls.head - head;
 }
 
+/* Outside regions, in a thread that no edge has reached: is there nothing to do for an access to this cell (filter.h, 2
+ * and 3)? */
+static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bool writes)
+{
+	return (!writes && am_filter_is_only_read(c.w)) || !am_late_matters(v, c);
+}
+
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
  * cell is nobody's, or another's and does not matter (filter.h, 6), it is ours now. That it does not matter stays

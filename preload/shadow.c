@@ -22,7 +22,7 @@ uintptr_t am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)];
 enum {
 	CHUNK_SPAN = 1 << AM_SHADOW_CHUNK, /* of the application */
 	CHUNK_BYTES = CHUNK_SPAN / 8 * sizeof(struct am_cell),
-	SLAB_BYTES = 16 * CHUNK_BYTES,
+	SLAB_BYTES = 256 * CHUNK_BYTES,
 	GIANT_CHUNKS = 1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK),
 };
 _Static_assert(CHUNK_BYTES == 1 << AM_PLACES_BIT, "chunks are told apart by this bit");
@@ -56,10 +56,10 @@ static void *map_counted(size_t bytes, size_t used)
 	return p;
 }
 
-void *am_shadow_memory(size_t bytes, size_t used)
+void *am_shadow_memory(size_t bytes)
 {
 	const int saved = errno;
-	void *p = map_counted(bytes, used);
+	void *p = map_counted(bytes, bytes);
 
 	errno = saved;
 	return p;
@@ -127,7 +127,8 @@ static uintptr_t new_giant(uintptr_t address)
 	uintptr_t p = 0;
 
 	for (unsigned i = 0; i < 2 && !p; i++) {
-		void *giant = map_counted(GIANT_CHUNKS * sizeof p, GIANT_CHUNKS * sizeof p);
+		/* Few of its pages will be touched. */
+		void *giant = map_counted(GIANT_CHUNKS * sizeof p, GIANT_CHUNKS * sizeof p / 16);
 		if (!giant)
 			return 0;
 		p = (uintptr_t)giant - (address >> AM_SHADOW_GIANT) * GIANT_CHUNKS * sizeof p;
@@ -205,7 +206,7 @@ bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx
 
 void am_shadow_forget(void)
 {
-	memset(am_shadow_giants, 0, sizeof am_shadow_giants);
+	am_area_wipe(am_shadow_giants, sizeof am_shadow_giants);
 	memset(&pool, 0, sizeof pool);
 	memset(&am_view_open, 0, sizeof am_view_open);
 	memset(&am_view, 0, sizeof am_view);

@@ -40,8 +40,10 @@ extern volatile int __atommon_armed;
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 enum {
-	AM_SHADOW_GIANT = 30, /* log2 of the bytes behind one entry of the first table */
-	AM_SHADOW_CHUNK = 16, /* and of the second: a chunk of cells is twice as big */
+	AM_SHADOW_GIANT = 28, /* log2 of the bytes behind one entry of the first table */
+	/* and of the second: a chunk of cells is twice as big. Small, so that the entry itself tells of most memory that
+	 * no region was there, and a program's accesses outside regions do not touch cells. */
+	AM_SHADOW_CHUNK = 12,
 	AM_SHADOW_USER = 47,
 };
 /* Both tables hold addresses from which the place of address 0 would be found, so that a whole address of the
@@ -88,8 +90,8 @@ bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx
 /* After fork, in the child. */
 void am_shadow_forget(void);
 
-/* Memory of a thread, of which only `used` bytes will be touched; NULL at the ceiling. */
-void *am_shadow_memory(size_t bytes, size_t used);
+/* Memory of a thread; NULL at the ceiling. */
+void *am_shadow_memory(size_t bytes);
 
 static inline struct am_cell am_cell_load(const struct am_cell *c)
 {
@@ -225,10 +227,11 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 enum {
 	AM_PLACES_HALF = 512 * 16,
 	AM_PLACES_BIT = AM_SHADOW_CHUNK + 1,
-	AM_PLACES_MASK = (AM_PLACES_HALF - 16) | 1 << AM_PLACES_BIT,
-	AM_PLACES_BYTES = AM_PLACES_HALF + (1 << AM_PLACES_BIT),
-	AM_PLACES_OWNER = AM_PLACES_HALF / 8, /* between the halves: whose they are */
+	AM_PLACES_MASK = 2 * AM_PLACES_HALF - 16,
+	AM_PLACES_OWNER = 2 * AM_PLACES_HALF / 8, /* behind them: whose they are */
+	AM_PLACES_BYTES = 2 * AM_PLACES_HALF + 8,
 };
+_Static_assert(AM_PLACES_HALF == 1 << AM_PLACES_BIT, "the half is told by the lowest bit of a chunk's number");
 
 static inline uint64_t *am_view_place(uint64_t *places, const struct am_cell *c, bool writes)
 {

@@ -34,21 +34,37 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 /* All that the fast paths do not take: `what` is the size, and the bits below. */
 enum { READS = 1 << 8, WRITES = 1 << 9, IS_VOLATILE = 1 << 10 };
 
+/* Of an access to two words, the part in one of them. */
+static bool settles(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)
+{
+	return am_view_fast(c, at, bytes, writes, pc) || am_late_take(&am_view, c, at, bytes, writes, pc);
+}
+
 static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
 {
 	const struct am_here here = {pc, cfa};
 
 	if (am_state() < AM_ON)
 		return;
-	struct am_cell *c = IN_WORD((uintptr_t)p, what & 0xff) ? am_shadow_find((uintptr_t)p) : NULL;
-	if (c && am_view_is_idle()) { /* another's, which does not matter */
-		if (!am_late_matters(&am_view, am_cell_load(c)))
+	const uintptr_t at = (uintptr_t)p;
+	const unsigned size = what & 0xff;
+	struct am_cell *c = am_shadow_find(at);
+	if (am_view_is_idle()) { /* another's, which does not matter; or of two words, or more */
+		struct am_cell *last = am_shadow_find(at + size - 1);
+		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_idle(&am_view, am_cell_load(c), what & WRITES)) &&
+		    (c == last || !last || am_view_is_ours(last) ||
+		     am_late_is_idle(&am_view, am_cell_load(last), what & WRITES)))
 			return;
-	} else if (c && am_view.fast != AM_STRETCH_NONE &&
-		   (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
-		const uint64_t bytes = am_filter_bytes((uintptr_t)p & 7, what & 0xff);
-		if (am_late_take(&am_view, c, (uintptr_t)p, bytes, what & WRITES, pc))
+	} else if (c && am_view.fast != AM_STRETCH_NONE && (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
+		const unsigned offset = at & 7, n = offset + size <= 8 ? size : 8 - offset;
+		struct am_cell *last = n < size ? am_shadow_find(at + n) : NULL;
+		if (n == size) {
+			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & WRITES, pc))
+				return;
+		} else if (last && size <= 8 && settles(c, at, am_filter_bytes(offset, n), what & WRITES, pc) &&
+			   settles(last, at + n, am_filter_bytes(0, size - n), what & WRITES, pc)) {
 			return;
+		}
 	}
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
 	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))

@@ -67,12 +67,11 @@ static void take_memory(struct am_view *v)
 	struct am_lane *lane = am_tls.lane;
 
 	if (!lane->places)
-		lane->places = am_shadow_memory(AM_PLACES_BYTES, 2 * AM_PLACES_HALF + 8);
+		lane->places = am_shadow_memory(AM_PLACES_BYTES);
 	else
-		for (unsigned half = 0; half < 2; half++)
-			memset(lane->places + half * (1 << AM_PLACES_BIT) / 8, 0, AM_PLACES_HALF);
+		memset(lane->places, 0, AM_PLACES_BYTES);
 	if (!lane->defer)
-		lane->defer = am_shadow_memory(sizeof *lane->defer, sizeof *lane->defer);
+		lane->defer = am_shadow_memory(sizeof *lane->defer);
 	if (!lane->places || !lane->defer)
 		return;
 	lane->places[AM_PLACES_OWNER] = am_tls.id - 1;

@@ -9,7 +9,7 @@
 enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK }; /* bytes: the unit of numbering; what one chunk of cells is for */
 
 /* Outside regions: up to the first word that is another's, and matters. */
-static uintptr_t skip_idle(uintptr_t at, uintptr_t end)
+static uintptr_t skip_idle(uintptr_t at, uintptr_t end, bool writes)
 {
 	const uintptr_t chunk = am_shadow_chunk(at);
 
@@ -17,7 +17,7 @@ static uintptr_t skip_idle(uintptr_t at, uintptr_t end)
 		return end;
 	const struct am_cell *c = am_shadow_cell(chunk, at & ~(uintptr_t)7);
 	for (uintptr_t word = at & ~(uintptr_t)7; word < end; word += 8, c++)
-		if (am_unlikely(!am_view_is_ours(c)) && am_late_matters(&am_view, am_cell_load(c)))
+		if (am_unlikely(!am_view_is_ours(c)) && !am_late_is_idle(&am_view, am_cell_load(c), writes))
 			return word > at ? word : at;
 	return end;
 }
@@ -58,7 +58,7 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 	for (uintptr_t at = address, end = address + size; at < end;) {
 		const uintptr_t chunk_end = (at | (CHUNK - 1)) + 1, near = chunk_end < end ? chunk_end : end;
 		if (am_view_is_idle())
-			at = skip_idle(at, near);
+			at = skip_idle(at, near, kind != AM_READ);
 		else if (v->fast != AM_STRETCH_NONE && (kind != AM_FREE || v->depth != 0)) /* as in am_view_line */
 			at = kind != AM_READ ? pass(at, near, true, here.pc) : pass(at, near, false, here.pc);
 		if (at == near)
