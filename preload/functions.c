@@ -110,23 +110,7 @@ uint32_t am_function_learn(uintptr_t pc, uint64_t *place)
 
 static bool is_region(const char *name)
 {
-	const char *list = am_opt.atomic;
-
-	while (*list) {
-		const size_t n = strcspn(list, ",");
-		if (n > 3 && n < 200 && !memcmp(list, "fn:", 3)) {
-			char glob[200];
-			memcpy(glob, list + 3, n - 3);
-			glob[n - 3] = 0;
-			if (am_glob(glob, name))
-				return true;
-			/* Account::withdraw is a withdraw, too. */
-			if (!strchr(glob, ':') && am_glob(glob, am_name_last(name)))
-				return true;
-		}
-		list += n + (list[n] == ',');
-	}
-	return false;
+	return am_glob_function(am_opt.atomic, name);
 }
 
 typedef void symbol_fn(const ElfW(Sym) *symbol, const char *name, void *ctx);

@@ -208,10 +208,3 @@ const char *am_name_plain(const char *symbol, char *buf, size_t size)
 	buf[o.at] = '\0';
 	return buf;
 }
-
-const char *am_name_last(const char *name)
-{
-	for (const char *p = name; (p = strstr(p, "::")); p += 2)
-		name = p + 2;
-	return name;
-}

@@ -10,7 +10,4 @@
  * none, or that is not understood, is returned as it is. The result is `symbol` or `buf`. */
 const char *am_name_plain(const char *symbol, char *buf, size_t size);
 
-/* What follows the last "::". */
-const char *am_name_last(const char *name);
-
 #endif

@@ -55,6 +55,25 @@ bool am_glob_list(const char *globs, const char *text)
 	return false;
 }
 
+bool am_glob_function(const char *atomic, const char *name)
+{
+	const char *last = name;
+
+	for (const char *p = name; (p = strstr(p, "::")); p += 2)
+		last = p + 2;
+	while (*atomic) {
+		const size_t n = strcspn(atomic, ",");
+		if (n > 3 && memcmp(atomic, "fn:", 3) == 0) {
+			const bool is_qualified = memchr(atomic + 3, ':', n - 3) != NULL;
+			if (glob_span(atomic + 3, atomic + n, name) ||
+			    (!is_qualified && glob_span(atomic + 3, atomic + n, last)))
+				return true;
+		}
+		atomic += n + (atomic[n] == ',');
+	}
+	return false;
+}
+
 /* Digits with an optional K, M or G when `units`; false on anything else or overflow. */
 static bool number(const char *text, bool units, uint64_t *out)
 {

@@ -45,23 +45,6 @@ static uint32_t add_name(struct am_loaded *l, const char *text)
 	return l->strings.n - 1;
 }
 
-static bool is_wanted(const char *atomic, const char *function)
-{
-	char glob[512];
-
-	while (*atomic) {
-		const size_t n = strcspn(atomic, ",");
-		if (n > 3 && n < sizeof glob && !memcmp(atomic, "fn:", 3)) {
-			memcpy(glob, atomic + 3, n - 3);
-			glob[n - 3] = 0;
-			if (am_glob(glob, function))
-				return true;
-		}
-		atomic += n + (atomic[n] == ',');
-	}
-	return false;
-}
-
 /* A function that a fn: glob names; recorded entries carry an address, or a name already. */
 static uint32_t function_region(void *ctx, const struct am_event *enter)
 {
@@ -69,11 +52,11 @@ static uint32_t function_region(void *ctx, const struct am_event *enter)
 	struct am_frame frame;
 
 	if (s->is_recorded || (enter->aux && enter->aux < s->l->tables.n_strings))
-		return s->is_recorded || is_wanted(s->atomic, am_loaded_string(s->l, (uint32_t)enter->aux))
+		return s->is_recorded || am_glob_function(s->atomic, am_loaded_string(s->l, (uint32_t)enter->aux))
 			       ? (uint32_t)enter->aux
 			       : 0;
 	if (!am_symbols_frames(s->l->symbols, &s->l->tables, enter->object, false, &frame, 1) ||
-	    !frame.function || !is_wanted(s->atomic, frame.function))
+	    !frame.function || !am_glob_function(s->atomic, frame.function))
 		return 0;
 	return add_name(s->l, frame.function);
 }

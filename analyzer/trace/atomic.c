@@ -21,7 +21,7 @@ struct am_atomic {
 	struct am_mem mem;
 	const struct am_source *source;
 	struct am_names *names;
-	char *globs;		/* of fn:, a comma list */
+	char *atomic;		/* what a region is, a comma list */
 	bool is_recorded;	/* functions that were regions then, no others */
 	struct am_map section;	/* lock and site -> id */
 	struct am_map function; /* address + 1 -> id + 1; 1: no region */
@@ -113,34 +113,15 @@ static uint32_t function_name(void *ctx, const struct am_event *enter)
 	if (a->is_recorded)
 		return (uint32_t)enter->aux;
 	if (enter->aux && enter->aux < t->n_strings)
-		return am_glob_list(a->globs, t->string[enter->aux]) ? (uint32_t)enter->aux : 0;
+		return am_glob_function(a->atomic, t->string[enter->aux]) ? (uint32_t)enter->aux : 0;
 	uint64_t *known = am_map_put(&a->function, &a->mem, enter->object + 1);
 	if (!known)
 		return 0;
 	if (!*known) {
 		const char *name = function_at(a, enter->object, false);
-		*known = 1 + (uint64_t)(name && am_glob_list(a->globs, name) ? intern(a, name) : 0);
+		*known = 1 + (uint64_t)(name && am_glob_function(a->atomic, name) ? intern(a, name) : 0);
 	}
 	return (uint32_t)(*known - 1);
-}
-
-/* The GLOBs of fn:GLOB parts, as a comma list. */
-static char *globs_of(const char *atomic)
-{
-	char *globs = calloc(strlen(atomic) + 2, 1);
-
-	for (const char *at = atomic; globs; at++) {
-		const size_t n = strcspn(at, ",");
-		if (n > 3 && strncmp(at, "fn:", 3) == 0) {
-			if (*globs)
-				strcat(globs, ",");
-			strncat(globs, at + 3, n - 3);
-		}
-		at += n;
-		if (!*at)
-			break;
-	}
-	return globs;
 }
 
 struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *source,
@@ -164,10 +145,10 @@ struct am_atomic *am_atomic_new(const char *atomic, const struct am_source *sour
 	am_mem_init(&a->mem, 0);
 	a->source = source;
 	a->names = names;
-	a->globs = globs_of(atomic);
+	a->atomic = strdup(atomic);
 	a->string = calloc(FIRST_MADE + MADE_MAX, sizeof *a->string);
 	a->regions = am_regions_new(&config, &a->mem);
-	if (a->globs && a->string && a->regions)
+	if (a->atomic && a->string && a->regions)
 		return a;
 	am_atomic_free(a);
 	return NULL;
@@ -193,7 +174,7 @@ void am_atomic_tables(struct am_atomic *a, struct am_tables *tables)
 void am_atomic_free(struct am_atomic *a)
 {
 	am_mem_destroy(&a->mem);
-	free(a->globs);
+	free(a->atomic);
 	free(a->string);
 	free(a);
 }

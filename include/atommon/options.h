@@ -76,5 +76,7 @@ void am_options_from_env(struct am_options *o, char *const *env, am_option_warn_
 /* Does any glob of a comma list match? An empty list matches everything. */
 bool am_glob_list(const char *globs, const char *text);
 bool am_glob(const char *glob, const char *text);
+/* Does a fn:GLOB of the comma list `atomic` name this function? Account::withdraw is a withdraw, too. */
+bool am_glob_function(const char *atomic, const char *name);
 
 #endif

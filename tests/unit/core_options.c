@@ -95,4 +95,8 @@ Test(options, globs_match_like_a_shell)
 	cr_assert(am_glob_list("", "anything"));
 	cr_assert(am_glob_list("redis*,bank", "bank"));
 	cr_assert_not(am_glob_list("redis*,bank", "banks"));
+	cr_assert(am_glob_function("marked,fn:withdraw", "bank::Account::withdraw"));
+	cr_assert(am_glob_function("fn:bank::*", "bank::Account::withdraw"));
+	cr_assert_not(am_glob_function("fn:Account::withdraw", "bank::Account::withdraw"));
+	cr_assert_not(am_glob_function("withdraw,sections", "withdraw"));
 }

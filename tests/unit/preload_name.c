@@ -89,9 +89,3 @@ Test(name, a_small_buffer_is_enough_or_refused)
 		cr_expect_eq(buf[size], 'x', "wrote past %zu bytes", size);
 	}
 }
-
-Test(name, the_last_part)
-{
-	cr_expect_str_eq(am_name_last("bank::Account::withdraw"), "withdraw");
-	cr_expect_str_eq(am_name_last("withdraw"), "withdraw");
-}
