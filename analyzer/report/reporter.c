@@ -13,7 +13,7 @@
 #include "blame.h"
 #include "jsonw.h"
 
-enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16 };
+enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16, REREAD_MAX = 16 };
 
 struct known {
 	char id[AM_ID_SIZE];
@@ -22,6 +22,12 @@ struct known {
 	bool is_suppressed, is_printed;
 	uint64_t count;
 	const char *region; /* for the list of repeats */
+};
+
+/* A region read again what others had changed, and closed a cycle by it. */
+struct reread {
+	uint64_t begin_index, object, index;
+	uint32_t thread;
 };
 
 /* Raw key of a cycle -> known violation: repeats cost no symbolising. Open addressing. */
@@ -47,6 +53,8 @@ struct am_reporter {
 	struct am_reporter_stats stats;
 	struct am_violation violation;
 	struct am_cycle cycle; /* simplified */
+	struct reread reread[REREAD_MAX];
+	uint32_t n_reread;
 };
 
 struct am_reporter *am_reporter_new(const struct am_reporter_config *config, struct am_mem *mem)
@@ -210,6 +218,29 @@ static void complete(struct am_reporter *r, const struct am_witness *witness, st
 	v->next = r->config.next ? r->config.next : "";
 }
 
+/*
+ * Does the region write what it had read, others changed, and it then read again? That read closed a cycle of its own;
+ * the write goes by it, and no update is lost.
+ */
+static bool is_told_by_read(struct am_reporter *r, const struct am_cycle *c)
+{
+	const struct am_access *first = &c->edge[0].from, *back = &c->edge[c->n_edges - 1].from,
+			       *last = &c->edge[c->n_edges - 1].to;
+
+	if (last->kind == AM_READ)
+		r->reread[r->n_reread++ % REREAD_MAX] =
+			(struct reread){c->begin_index, last->object, last->index, c->thread};
+	if (last->kind != AM_WRITE || first->kind != AM_READ || first->object != last->object || c->omitted)
+		return false;
+	for (uint32_t i = 0; i < REREAD_MAX; i++) {
+		const struct reread *x = &r->reread[i];
+		if (x->thread == c->thread && x->begin_index == c->begin_index && x->object == last->object &&
+		    x->index > back->index && x->index < last->index)
+			return true;
+	}
+	return false;
+}
+
 bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		       const struct am_witness *witness, const struct am_violation **told)
 {
@@ -224,6 +255,8 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		am_cycle_simplify(&r->cycle);
 		cycle = &r->cycle;
 	}
+	if (!witness && is_told_by_read(r, given))
+		return false;
 	const uint64_t key = am_blame_raw_key(&blame, cycle) | 1;
 
 	if (told)

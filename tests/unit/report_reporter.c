@@ -121,6 +121,32 @@ Test(reporter, read_and_write_of_a_statement_are_one_mistake)
 	rig_free(&g);
 }
 
+/* x is read, others write it, it is read again and written by that: no update is lost. */
+Test(reporter, what_was_read_again_is_not_lost)
+{
+	struct rig g = rig_new(0x400000);
+	struct am_reporter_stats st;
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	struct am_cycle reads = c;
+
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	reads.edge[1].to.kind = AM_READ;
+	reads.edge[1].to.site = S_UNLOCK; /* another line */
+	reads.edge[1].to.index = reads.close_index = 17;
+	cr_expect(am_reporter_cycle(g.r, &reads, NULL, NULL));
+	cr_expect(!am_reporter_cycle(g.r, &c, NULL, NULL));
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.distinct, 1u);
+	c.edge[1].from.index = 18; /* they wrote it once more */
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	c.begin_index = 5; /* another region */
+	c.edge[1].from.index = 15;
+	cr_expect(!am_reporter_cycle(g.r, &c, NULL, NULL), "a repeat");
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.repeats, 1u);
+	rig_free(&g);
+}
+
 /* ---- counting ----------------------------------------------------------------------------------- */
 
 Test(reporter, repeats_are_counted_not_printed)
