@@ -83,7 +83,7 @@ static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
 }
 
 uint64_t am_function_places[AM_FUNCTION_PLACES];
-struct am_function_hull am_function_hull;
+struct am_function_map am_function_map;
 
 static uint32_t learn(uintptr_t pc)
 {
@@ -179,23 +179,22 @@ static void read_symbols(const char *file, size_t size, uintptr_t base)
 }
 
 /* Behind the reading of the program itself: `entry` is in it. */
-static void set_hull(uintptr_t entry, uintptr_t start, uintptr_t end)
+static void draw_map(uintptr_t entry, uintptr_t start, uintptr_t end)
 {
-	struct am_function_hull h = {0, 0, start, end - start};
-	uintptr_t top = 0;
+	struct am_function_map *m = &am_function_map;
 
 	if (entry < start || entry >= end)
 		return;
+	while ((end - start) >> m->shift >= AM_FUNCTION_PIECES)
+		m->shift++;
 	for (uint32_t i = 0; i < n_ranges; i++) {
-		if (am_functions[i].start < start || am_functions[i].start >= end)
-			continue;
-		if (top == 0 || am_functions[i].start < h.start)
-			h.start = am_functions[i].start;
-		if (am_functions[i].end > top)
-			top = am_functions[i].end;
+		const struct am_function *f = &am_functions[i];
+		if (f->start >= start && f->end <= end)
+			for (uintptr_t k = (f->start - start) >> m->shift; k <= (f->end - 1 - start) >> m->shift; k++)
+				m->may[k] = 1;
 	}
-	h.size = top - h.start;
-	am_function_hull = h;
+	m->code = start;
+	m->size = end - start;
 }
 
 static void read_module(const char *path, uintptr_t base)
@@ -235,9 +234,12 @@ void am_functions_resolve(void)
 	const uint32_t n = am_ringtable_used(&am_area.file->modules);
 
 	am_has_functions = strstr(am_opt.atomic, "fn:") != NULL;
-	am_function_hull = (struct am_function_hull){0, 0, 0, am_has_functions ? 0 : UINTPTR_MAX};
-	if (!am_has_functions)
+	memset(&am_function_map, 0, sizeof am_function_map);
+	if (!am_has_functions) {
+		am_function_map.shift = 63;
+		am_function_map.size = UINTPTR_MAX;
 		return;
+	}
 	memset(table, 0, sizeof table);
 	memset(am_function_places, 0, sizeof am_function_places);
 	n_resolved = n_ranges = 0;
@@ -246,7 +248,7 @@ void am_functions_resolve(void)
 		if (row->state != 1 || !claim_module(row->base))
 			continue;
 		read_module(row->path, row->base);
-		set_hull(getauxval(AT_ENTRY), row->start, row->end);
+		draw_map(getauxval(AT_ENTRY), row->start, row->end);
 	}
 }
 

@@ -14,18 +14,22 @@ extern bool am_has_functions __attribute__((visibility("hidden"))); /* ATOMMON_A
  * turns; a look-up is one load. */
 enum { AM_FUNCTION_PLACES = 8192 };
 extern uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((visibility("hidden")));
-/* Code of the program itself, which stays where it is: its region functions all lie in [start, start + size). Without
- * any, and before it is known whether there are, everything is such code, or nothing. */
-extern struct am_function_hull {
-	uintptr_t start, size, code, code_size;
-} am_function_hull __attribute__((visibility("hidden"), aligned(32)));
+/* The program itself, which stays where it is, in pieces of 1 << shift bytes: may there be a region function? Without any
+ * region function everything is one such piece; before that is known, nothing is. */
+enum { AM_FUNCTION_PIECES = 16384 };
+extern struct am_function_map {
+	uintptr_t code, size;
+	uint32_t shift;
+	uint8_t may[AM_FUNCTION_PIECES];
+} am_function_map __attribute__((visibility("hidden"), aligned(64)));
 
 /* Is it known at once that pc lies in no region function? */
 static inline bool am_function_is_none(uintptr_t pc)
 {
-	const struct am_function_hull *h = &am_function_hull;
+	const struct am_function_map *m = &am_function_map;
+	const uintptr_t at = pc - m->code;
 
-	return am_likely(pc - h->start >= h->size && pc - h->code < h->code_size);
+	return am_likely(at < m->size && !m->may[at >> m->shift]);
 }
 
 uint32_t am_function_learn(uintptr_t pc, uint64_t *place);
