@@ -25,12 +25,12 @@ static void set_level(struct am_checker *c, bool data, bool locks)
 	c->kinds = BIT(AM_THREAD_BEGIN) | BIT(AM_THREAD_END) | BIT(AM_JOIN) | BIT(AM_BEGIN) | BIT(AM_END) |
 		   BIT(AM_READ) | BIT(AM_WRITE) | BIT(AM_UPDATE) | BIT(AM_ALLOC) | BIT(AM_FREE) | BIT(AM_LOST) |
 		   BIT(AM_INIT) | BIT(AM_DESTROY) | BIT(AM_MARK) | BIT(AM_LATE) | (locks ? LOCK_KINDS : 0);
-	for (unsigned k = 0; k < 64; k++)
-		c->way[k] = c->kinds >> k & 1 ? AM_WAY_OTHER : AM_WAY_NONE;
+	for (unsigned k = 0; k < 256; k++)
+		c->way[k] = c->kinds >> (k & 63) & 1 ? AM_WAY_STEP : 0;
 	for (unsigned k = AM_READ; data && k <= AM_UPDATE; k++)
-		c->way[k] = AM_WAY_ACCESS;
-	c->way[AM_BEGIN] = AM_WAY_BEGIN;
-	c->way[AM_END] = AM_WAY_END;
+		c->way[k] = AM_WAY_STEP | AM_WAY_ACCESS;
+	c->way[AM_BEGIN] = AM_WAY_TURN;
+	c->way[AM_END] = AM_WAY_TURN | AM_WAY_END;
 }
 
 struct am_checker *am_checker_new(const struct am_checker_config *config, struct am_mem *mem)
@@ -46,7 +46,9 @@ struct am_checker *am_checker_new(const struct am_checker_config *config, struct
 	for (uint32_t i = 0; i < AM_RECENT; i++)
 		am_recent_clear(c, i);
 	c->ended_limit = AM_SCG_ENDED;
-	if (!am_table_init(c)) {
+	if (!am_open_init(c) || !am_vertex_init(c) || !am_reach_init(c) || !am_table_init(c)) {
+		am_open_free(c);
+		am_vertex_free(c);
 		am_mem_free(mem, c, sizeof *c);
 		return NULL;
 	}
@@ -56,7 +58,8 @@ struct am_checker *am_checker_new(const struct am_checker_config *config, struct
 void am_checker_free(struct am_checker *c)
 {
 	am_table_free(c);
-	am_reach_free(c);
+	am_vertex_free(c);
+	am_open_free(c);
 	am_context_free(c);
 	am_mem_free(c->mem, c, sizeof *c);
 }
@@ -64,7 +67,10 @@ void am_checker_free(struct am_checker *c)
 void am_checker_stats(const struct am_checker *c, struct am_checker_stats *stats)
 {
 	*stats = c->stats;
-	stats->nodes_live = c->n_open;
+	stats->regions = c->n_begun;
+	stats->nodes_live = am_n_open(c);
+	stats->edges_live = am_reach_count(c);
+	stats->edges_peak = c->high_reach ? c->high_reach - 1 : 0;
 	stats->entities_live = c->n_entities;
 	if (c->n_entities > stats->entities_peak)
 		stats->entities_peak = c->n_entities;
@@ -75,7 +81,7 @@ void am_checker_stats(const struct am_checker *c, struct am_checker_stats *stats
 static void forget(struct am_checker *c)
 {
 	am_table_clear(c);
-	am_reach_forget(c);
+	am_open_forget(c);
 }
 
 /* The program shows its accesses after all: what was seen of locks is forgotten. */
@@ -99,7 +105,7 @@ static void on_lost(struct am_checker *c, uint32_t slot, const struct am_event *
 {
 	c->stats.lost += ev->aux ? ev->aux : 1;
 	am_region_close(c, slot);
-	c->vertex[slot].depth = 0;
+	c->front[slot].depth = 0;
 	am_vertex_mute(c, slot);
 	forget(c);
 }

@@ -33,8 +33,9 @@ void am_access_edges(struct am_checker *c, struct am_now *now, const struct am_e
 	const uint8_t common = am_mask_of(e) & mask;
 	const struct am_stamp *s;
 
-	if ((now->writes || !(e->cell & AM_TWO_READS)) && is_foreign(c, e->write.moment, now->slot))
-		am_edge_add(c, now, &e->write, e->key, common);
+	if ((now->writes || !(e->cell & AM_TWO_READS)) && is_foreign(c, e->write.moment, now->slot) &&
+	    am_edge_add(c, now, &e->write, e->key, common))
+		c->front[now->slot].known = e->write.moment; /* it need not ask again */
 	if (!now->writes)
 		return;
 	if (is_foreign(c, e->read.moment, now->slot))
@@ -47,15 +48,19 @@ void am_access_edges(struct am_checker *c, struct am_now *now, const struct am_e
 /* ---- what an entity remembers -------------------------------------------------------------- */
 
 /* May a new read of this thread take the place of this one? */
-static bool gives_way(struct am_checker *c, const struct am_stamp *read, uint32_t slot)
+static inline bool gives_way(struct am_checker *c, const struct am_stamp *read, uint32_t slot)
 {
-	return !is_foreign(c, read->moment, slot) || am_is_covered(c, read->moment, slot) ||
-	       am_stamp_dominated(c, read, slot);
+	/* An older one of a thread than what this one came after is covered as well. */
+	const uint64_t known = c->front[slot].known;
+
+	return !is_foreign(c, read->moment, slot) ||
+	       (read->moment <= known && AM_SLOT_OF(read->moment) == AM_SLOT_OF(known)) ||
+	       am_is_covered(c, read->moment, slot) || am_stamp_dominated(c, read, slot);
 }
 
 static void note_read(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
-	if (am_readers_has(c, e, now->slot, now->begin) || !am_matters(c, now->slot))
+	if ((e->more && am_readers_has(c, e, now->slot, now->begin)) || !am_matters(c, now->slot))
 		return;
 	if (!am_now_tag(c, now)) {
 		c->stats.forgotten++;
@@ -63,8 +68,9 @@ static void note_read(struct am_checker *c, struct am_now *now, struct am_entity
 	}
 	const struct am_stamp stamp = {now->moment, now->event->value, now->tag};
 	if (gives_way(c, &e->read, now->slot)) {
-		e->read = stamp;
-		am_readers_trim(c, e);
+		put_stamp(&e->read, now->moment, now->event->value, now->tag);
+		if (e->more)
+			am_readers_trim(c, e);
 	} else if (e->cell & AM_TWO_READS ? gives_way(c, &e->write, now->slot) : am_is_stale(c, e->write.moment)) {
 		e->write = stamp;
 		e->cell |= AM_TWO_READS;
@@ -171,20 +177,6 @@ static __attribute__((noinline)) void meet_slowly(struct am_checker *c, const st
 	}
 	if (unlikely(c->chained > c->chained_limit))
 		am_table_shuffle(c);
-}
-
-enum am_place am_place_among(const struct am_checker *c, const struct am_entity *e, uint32_t slot, bool is_write)
-{
-	const uint64_t a = e->write.moment, b = e->read.moment;
-	const bool is_a_covered = AM_SLOT_OF(a) == slot || !am_is_live(c, a) || am_is_covered(c, a, slot);
-	const bool is_b_covered = AM_SLOT_OF(b) == slot || !am_is_live(c, b) || am_is_covered(c, b, slot);
-	const bool two_reads = e->cell & AM_TWO_READS;
-
-	if (is_write)
-		return is_a_covered && is_b_covered ? AM_AT_WRITE : AM_NOWHERE;
-	if (is_b_covered && (is_a_covered || two_reads))
-		return AM_AT_READ;
-	return is_a_covered && two_reads ? AM_AT_WRITE : AM_NOWHERE;
 }
 
 static void touch_or_meet(struct am_checker *c, const struct request *q, uint64_t key, uint8_t mask)

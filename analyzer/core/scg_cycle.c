@@ -41,16 +41,16 @@ uint32_t am_context_number(struct am_checker *c, uint64_t context)
 	return (uint32_t)(*number = c->n_contexts);
 }
 
-uint32_t am_context_learn(struct am_checker *c, const struct am_front *v, const struct am_event *e, uint32_t at)
+uint32_t am_context_learn(struct am_checker *c, uint32_t place, const struct am_event *e, uint32_t at)
 {
-	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | v->place |
+	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | place |
 				 (uint32_t)(e->flags & 0x7f) << AM_CONTEXT_FLAGS |
 				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
 	const uint32_t number = am_context_number(c, context);
 
 	if (number) {
 		c->recent_context[at].site = e->site;
-		c->recent_context[at].place = v->place;
+		c->recent_context[at].place = place;
 		c->recent_context[at].what = am_what(e);
 		c->recent_context[at].number = number;
 	}
@@ -128,9 +128,9 @@ static bool walk_back(struct am_checker *c, uint32_t slot, const struct am_end *
 		const uint32_t x = AM_SLOT_OF(at.stamp.moment);
 		if (x == slot && at.stamp.moment >= c->front[slot].begin)
 			return true;
-		if (x == slot || !am_has(am_anc(c, x), slot))
+		if (x == slot || !am_has(am_anc(c, x), c->front[slot].region))
 			return false;
-		const struct am_reach r = c->vertex[slot].reach[c->vertex[slot].reach_at[x]];
+		const struct am_reach r = *am_reach_of(c, c->front[slot].region, x);
 		if (r.first > at.stamp.moment || !r.from.stamp.moment)
 			return false;
 		if (!same_transaction(&r.to.stamp, &at.stamp)) {
@@ -181,6 +181,8 @@ void am_cycle_tell(struct am_checker *c)
 void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_end *from)
 {
 	const struct am_vertex *v = &c->vertex[now->slot];
+	const struct am_front *f = &c->front[now->slot];
+	const struct am_region_place place = c->place[(f->place >> AM_CONTEXT_PLACE) - 1];
 	struct am_cycle *cycle = &c->other;
 	uint32_t total = 1;
 
@@ -196,19 +198,19 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 		return;
 	memset(cycle, 0, offsetof(struct am_cycle, edge));
 	cycle->thread = v->id;
-	cycle->region = v->region.region;
-	cycle->region_site = v->region.site;
-	cycle->begin_index = v->begin_index;
+	cycle->region = place.region;
+	cycle->region_site = place.site;
+	cycle->begin_index = f->begin_index;
 	cycle->close_index = now->event->index;
-	cycle->n_inner = v->depth - 1 < 8 ? v->depth - 1 : 8;
+	cycle->n_inner = f->depth - 1u < 8 ? f->depth - 1u : 8;
 	memcpy(cycle->inner, v->inner, sizeof cycle->inner);
 	cycle->n_edges = told;
 	cycle->omitted = omitted;
 	cycle->omit_at = complete && omitted ? AM_CYCLE_MAX - 1 : 0;
-	struct fill f = {total, total};
+	struct fill fill = {total, total};
 	const struct am_end to = am_now_end(now);
-	fill_edge(c, &f, from, &to, AM_EDGE_CONFLICT);
-	walk_back(c, now->slot, from, fill_edge, &f);
+	fill_edge(c, &fill, from, &to, AM_EDGE_CONFLICT);
+	walk_back(c, now->slot, from, fill_edge, &fill);
 	c->best = *cycle;
 	c->found = true;
 }

@@ -34,27 +34,13 @@ static bool is_ended(const struct am_checker *c, const struct am_stamp *s)
 /* The open regions that reach this access of an ended thread; false: none. */
 static bool set_of(const struct merge *m, const struct am_stamp *s)
 {
-	const struct am_checker *c = m->c;
-	const uint32_t z = AM_SLOT_OF(s->moment);
-	uint64_t any = 0;
-
-	for (uint32_t w = 0; w < c->words; w++) {
-		uint64_t set = am_anc(c, z)[w];
-		for (uint64_t rest = set; rest; rest &= rest - 1) {
-			const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-			if (am_first(c, w * 64 + bit, z) > s->moment)
-				set &= ~(UINT64_C(1) << bit);
-		}
-		m->scratch[w] = set;
-		any |= set;
-	}
-	return any;
+	return am_reach_whose(m->c, s->moment, m->scratch);
 }
 
 /* Which ghost has the set in scratch; a new one if there is room, else UINT32_MAX. */
 static uint32_t ghost_of(struct merge *m)
 {
-	const uint32_t words = m->c->words;
+	const uint32_t words = m->c->stride;
 
 	for (uint32_t i = 0; i < m->n; i++)
 		if (!memcmp(m->set + (size_t)i * words, m->scratch, sizeof *m->set * words))
@@ -115,41 +101,13 @@ static bool visit_all(struct merge *m)
 /* Open regions no longer reach the ended threads, but their ghosts. */
 static void rewrite_reach(struct merge *m)
 {
+	const struct am_end unknown = {0};
 	struct am_checker *c = m->c;
 
-	for (uint32_t i = 0; i < m->ended; i++) {
-		struct am_front *f = &c->front[m->slot[i]];
-		memset(am_anc(c, m->slot[i]), 0, sizeof(uint64_t) * c->stride);
-		f->n_anc = 0;
-		f->is_low = false;
-		f->horizon = AM_NEVER;
-	}
-	for (uint32_t a = 0; a < c->high; a++) {
-		struct am_vertex *v = &c->vertex[a];
-		uint32_t kept = v->n_reach ? 1 : 0;
-		for (uint32_t i = 1; i < v->n_reach; i++) {
-			if (c->vertex[v->reach[i].x].ended)
-				continue;
-			v->reach[kept] = v->reach[i];
-			v->reach_at[v->reach[kept].x] = (uint16_t)kept;
-			kept++;
-		}
-		c->stats.edges_live -= v->n_reach - kept;
-		v->n_reach = kept;
-	}
+	for (uint32_t i = 0; i < m->ended; i++)
+		am_reach_drop(c, m->slot[i]);
 	for (uint32_t i = 0; i < m->n; i++)
-		for (uint32_t a = 0; a < c->high; a++) {
-			if (!am_has(m->set + (size_t)i * c->words, a))
-				continue;
-			struct am_reach *r = am_reach_new(c, a, m->slot[i], 0);
-			if (!r) {
-				c->stats.forgotten++;
-				continue;
-			}
-			memset(&r->from, 0, sizeof r->from);
-			memset(&r->to, 0, sizeof r->to);
-			c->stats.edges_live++;
-		}
+		am_reach_add(c, m->slot[i], m->set + (size_t)i * c->stride, 0, &unknown, &unknown);
 }
 
 static void merge_all(struct merge *m)
@@ -172,9 +130,9 @@ static void merge_all(struct merge *m)
 	}
 }
 
-void am_ended_merge(struct am_checker *c)
+static void merge(struct am_checker *c)
 {
-	const uint32_t n = c->n_ended, words = c->words;
+	const uint32_t n = c->n_ended, words = c->stride;
 	struct merge m = {.c = c};
 
 	m.set = am_mem_alloc(c->mem, sizeof *m.set * words * (n / 2 + 1));
@@ -185,6 +143,14 @@ void am_ended_merge(struct am_checker *c)
 	am_mem_free(c->mem, m.set, sizeof *m.set * words * (n / 2 + 1));
 	am_mem_free(c->mem, m.slot, sizeof *m.slot * n);
 	am_mem_free(c->mem, m.scratch, sizeof *m.scratch * words);
+}
+
+void am_ended_merge(struct am_checker *c)
+{
+	am_open_reclaim(c); /* perhaps many are reached no more */
+	if (c->n_ended <= c->ended_limit)
+		return;
+	merge(c);
 	if (c->ended_limit < c->n_ended * 2)
 		c->ended_limit = c->n_ended * 2;
 }

@@ -12,14 +12,6 @@
 
 enum { FIRST_MARKS = 64, MARKS_MAX = 1 << 16 };
 
-/* Earlier moments of this thread are reached by no open region; AM_NEVER: none is. */
-static uint64_t horizon_of(struct am_checker *c, uint32_t slot)
-{
-	if (c->front[slot].is_low)
-		am_horizon(c, slot);
-	return c->front[slot].horizon;
-}
-
 static void drop_first(struct am_vertex *v, uint32_t n)
 {
 	for (uint32_t i = n; i < v->n_marks; i++)
@@ -31,7 +23,7 @@ static void drop_first(struct am_vertex *v, uint32_t n)
 static bool reserve(struct am_checker *c, uint32_t slot)
 {
 	struct am_vertex *v = &c->vertex[slot];
-	const uint64_t horizon = horizon_of(c, slot);
+	const uint64_t horizon = am_horizon_of(c, slot);
 	uint32_t stale = 0;
 
 	while (stale < v->n_marks && v->mark[stale].moment < horizon)
@@ -60,9 +52,8 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 
 	if (ev->object != AM_THREAD_OBJECT(ev->thread) || v->blind || v->muted)
 		return; /* of one who comes behind it */
-	const bool is_open = c->front[slot].begin != AM_NEVER;
-	if (c->front[slot].n_anc == is_open) { /* no other's region reaches it */
-		if (!is_open)
+	if (!am_is_reached(c, slot)) {
+		if (!am_is_open(c, slot))
 			return;
 		/* The usual case: nobody knows what was before this region. */
 		if (v->n_marks && v->mark[v->n_marks - 1].moment < c->front[slot].begin)
@@ -72,7 +63,7 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 		return;
 	c->newest = AM_MOMENT(ev->index, slot);
 	v->mark[v->n_marks++] =
-		(struct am_mark){c->newest, number, c->front[slot].transaction, c->front[slot].place};
+		(struct am_mark){c->newest, number, c->front[slot].transaction, am_place_now(&c->front[slot])};
 }
 
 /* The newest that is not younger: they mostly ask for recent ones. */
@@ -158,7 +149,7 @@ void am_late_access(struct am_checker *c, const struct am_event *ev)
 	struct am_entity *e;
 
 	if (!mark || v->blind || v->muted || !ev->size || low + ev->size > 8 ||
-	    mark->moment < horizon_of(c, slot))
+	    mark->moment < am_horizon_of(c, slot))
 		return;
 	const uint64_t context = (uint64_t)ev->site << AM_CONTEXT_SITE | mark->place |
 				 (ev->mode ? AM_WRITE : AM_READ);

@@ -5,17 +5,18 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "scg_touch.h"
+#include "scg_turn.h"
 
 /* CROWD: of a chunk, so many accesses beside others'. CROWDED_CHUNKS: then it is tried again without. */
 enum { CHUNK = 32, CROWD = 2, CROWDED_CHUNKS = 64, WORDS_MAX = 4 };
 
-/* What of a chunk matters, and for accesses the home of their cell: its line is on its way. */
+/* What of a chunk matters. */
 struct ahead {
-	struct {
+	struct step {
 		const struct am_event *event;
-		struct am_entity *home;
-		uint64_t way; /* enum am_way */
-	} at[CHUNK + 1];
+		struct am_entity *home; /* of the cell of an access: its line is on its way */
+		uint64_t way;		/* enum am_way */
+	} step[CHUNK + 1];
 	unsigned n;
 	bool is_late; /* too late for the fast path: an index might not fit into a moment */
 };
@@ -30,13 +31,13 @@ static inline void look_ahead(const struct am_checker *c, const struct am_event 
 
 	for (const struct am_event *ev = event; ev < event + n; ev++) {
 		struct am_entity *home = &table[am_table_home_of(ev->object, multiplier, shift)];
-		const uint64_t way = c->way[ev->kind & 63];
+		const uint64_t way = c->way[ev->kind];
 		__builtin_prefetch(home, 1);
-		ahead->at[m].event = ev;
-		ahead->at[m].home = home;
-		ahead->at[m].way = way;
+		ahead->step[m].event = ev;
+		ahead->step[m].home = home;
+		ahead->step[m].way = way;
+		m += way != 0;
 		indices |= ev->index;
-		m += way != AM_WAY_NONE;
 	}
 	ahead->n = (unsigned)m;
 	ahead->is_late = indices > AM_INDEX_MAX / 2;
@@ -48,7 +49,7 @@ static __attribute__((always_inline)) inline bool access_fast(struct am_checker 
 							       struct am_touch_case is)
 {
 	/* By size and address in the word; 0 if the access is not inside one. */
-	static const uint8_t masks[10][8] = {
+	static const uint8_t masks[9][8] = {
 		[1] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80},
 		[2] = {0x03, 0x06, 0x0c, 0x18, 0x30, 0x60, 0xc0},
 		[3] = {0x07, 0x0e, 0x1c, 0x38, 0x70, 0xe0},
@@ -58,18 +59,34 @@ static __attribute__((always_inline)) inline bool access_fast(struct am_checker 
 		[7] = {0x7f, 0xfe},
 		[8] = {0xff},
 	};
-	const uint8_t mask = masks[ev->size < 9 ? ev->size : 9][ev->object & 7];
 
+	if (unlikely(ev->size > 8))
+		return false;
+	const uint8_t mask = masks[ev->size][ev->object & 7];
 	if (unlikely(!(mask & (is.has_halves ? 0xff : 0x0f))))
 		return false;
 	return am_touch(c, ev, slot, ev->kind != AM_READ, moment, (ev->object >> 3) + 1, mask, home, is);
+}
+
+/* An outermost region of a known place begins, or ends. The usual case; false: nothing was done. */
+static __attribute__((always_inline)) inline bool turn_fast(struct am_checker *c, const struct am_event *ev,
+							     uint32_t slot, bool is_end)
+{
+	const struct am_front *f = &c->front[slot];
+	const bool can_begin = am_turn_is_known(c, f, ev) & (c->free[c->free_at] != 0) &
+			       ((uint32_t)c->n_begun != UINT32_MAX);
+
+	if (unlikely((f->depth != is_end) | !(is_end | can_begin)))
+		return false;
+	am_turn(c, slot, ev->index, is_end);
+	return true;
 }
 
 /* From this one on, one by one. */
 static void rest_slowly(struct am_checker *c, const struct ahead *ahead, unsigned k)
 {
 	for (; k < ahead->n; k++)
-		am_event_slowly(c, ahead->at[k].event);
+		am_event_slowly(c, ahead->step[k].event);
 }
 
 static __attribute__((always_inline)) inline void check_chunk(struct am_checker *c, const struct ahead *ahead,
@@ -78,29 +95,25 @@ static __attribute__((always_inline)) inline void check_chunk(struct am_checker 
 	const uint32_t version = c->version;
 	uint64_t done = 0;
 
-	for (unsigned k = 0; k < ahead->n; k++) {
-		const struct am_event *ev = ahead->at[k].event;
+	for (const struct step *step = ahead->step, *end = step + ahead->n; step < end; step++) {
+		const struct am_event *ev = step->event;
 		const uint32_t at = ev->thread % AM_RECENT, slot = c->recent[at].slot;
 		if (unlikely(c->recent[at].id != ev->thread)) {
 			am_event_slowly(c, ev);
-		} else if ((ahead->at[k].way == AM_WAY_ACCESS) & (c->front[slot].transaction != 0)) {
+		} else if ((step->way & AM_WAY_ACCESS) && c->front[slot].transaction) {
 			const uint64_t moment = AM_MOMENT(ev->index, slot);
 			c->newest = moment;
 			done++;
-			if (!unlikely(!access_fast(c, ev, slot, moment, ahead->at[k].home, is)))
+			if (!unlikely(!access_fast(c, ev, slot, moment, step->home, is)))
 				continue;
-			am_access_slowly(c, slot, ev, ahead->at[k].home);
-		} else if (ahead->at[k].way == AM_WAY_BEGIN) {
-			am_region_begin(c, slot, ev);
-			continue;
-		} else if (ahead->at[k].way == AM_WAY_END) {
-			am_region_end(c, slot);
+			am_access_slowly(c, slot, ev, step->home);
+		} else if ((step->way & AM_WAY_TURN) && turn_fast(c, ev, slot, step->way & AM_WAY_END)) {
 			continue;
 		} else {
 			am_event_slowly(c, ev);
 		}
 		if (unlikely(c->version != version)) { /* homes are elsewhere now, or sets have another width */
-			rest_slowly(c, ahead, k + 1);
+			rest_slowly(c, ahead, (unsigned)(step - ahead->step) + 1);
 			break;
 		}
 	}

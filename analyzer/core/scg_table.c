@@ -303,7 +303,11 @@ static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 
 static bool rebuild_wider(struct am_checker *c)
 {
-	return rebuild(c, c->log + 1, 1u << (c->log - 2));
+	if (!rebuild(c, c->log + 1, 1u << (c->log - 2)))
+		return false;
+	c->chained = 0;
+	c->chained_limit = 1u << c->log; /* so many cost as much as to build the table again */
+	return true;
 }
 
 /* Too full, or with many chains: larger. What fits into the cache may be sparser. */

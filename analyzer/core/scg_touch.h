@@ -18,21 +18,16 @@ struct am_touch_case {
 	uint32_t words; /* of a set of slots, to look at others' accesses at once; 0: only if there are some */
 };
 
-enum am_place { AM_NOWHERE, AM_AT_READ, AM_AT_WRITE };
-
-/* Others were here. May the access go the usual way all the same, and where is its place? */
-enum am_place am_place_among(const struct am_checker *c, const struct am_entity *e, uint32_t slot, bool is_write);
-
 /* As am_is_covered, a claim (below), for sets of so many words. */
 static __attribute__((always_inline)) inline int64_t am_covered(const struct am_checker *c, uint64_t moment,
 								 uint32_t slot, uint32_t words)
 {
-	const uint32_t u = AM_SLOT_OF(moment);
-	const uint64_t *anc_u = c->anc + (size_t)u * words, *anc_t = c->anc + (size_t)slot * words;
-	uint64_t rest = (moment >= c->front[u].begin) & ~(anc_t[words == 1 ? 0 : u >> 6] >> (u & 63));
+	const struct am_front *u = &c->front[AM_SLOT_OF(moment)];
+	const uint64_t *anc_u = c->anc + (size_t)AM_SLOT_OF(moment) * words, *anc_t = c->anc + (size_t)slot * words;
+	uint64_t rest = (moment >= u->begin) & ~(anc_t[words == 1 ? 0 : u->region >> 6] >> (u->region & 63));
 
 	for (uint32_t w = 0; w < words; w++)
-		rest |= anc_u[w] & ~anc_t[w];
+		rest |= anc_u[w] & ~anc_t[w] & c->open[w];
 	return -(int64_t)(rest == 0);
 }
 
@@ -57,31 +52,24 @@ static __attribute__((always_inline)) inline bool am_touch(struct am_checker *c,
 	const int64_t is_a_stale = (int64_t)(a - front[AM_SLOT_OF(a)].horizon);
 	const int64_t is_b_stale = (int64_t)(b - front[AM_SLOT_OF(b)].horizon);
 	const int64_t is_a_own = (int64_t)(AM_SLOT_OF(a) ^ slot) - 1, is_b_own = (int64_t)(AM_SLOT_OF(b) ^ slot) - 1;
-	const int64_t is_a_covered = is.words ? am_covered(c, a, slot, is.words) : 0;
+	const int64_t is_a_covered = is.words ? am_covered(c, a, slot, is.words) : -(int64_t)(a == t->known);
 	const int64_t is_b_covered = is.words ? am_covered(c, b, slot, is.words) : 0;
 	const int64_t is_a_gone = is_a_stale | is_a_own | is_a_covered, is_b_gone = is_b_stale | is_b_own | is_b_covered;
 	const int64_t is_same = (int64_t)((e->key ^ key) | ((cell & (0xff | AM_HAS_MORE)) ^ mask)) - 1;
 	const int64_t second_read = ~writes & (is_a_stale | (is_a_gone & two_reads));
 	/* Free for a new cell: nothing is chained here, nothing of the word where its other half is. */
 	int64_t is_free = is_a_stale & is_b_stale & ((int64_t)cell - AM_HAS_MORE);
-	int64_t at_write = writes | ~is_b_gone;
+	const int64_t at_write = writes | ~is_b_gone;
 
 	if (is.has_halves) {
 		const struct am_entity *other = &c->table[(e - c->table) ^ (mask > 0x0f ? AM_OTHER_HALF : 0)];
 		is_free &= -(int64_t)((other->key != key) & (other->cell >> AM_NEXT_SHIFT == 0));
 	}
-	if (unlikely(((is_same & (is_a_gone | (two_reads & ~writes)) & (is_b_gone | second_read)) | is_free) >= 0)) {
-		if (is.words || is_same >= 0)
-			return false;
-		c->met++;
-		const enum am_place place = am_place_among(c, e, slot, is_update);
-		if (place == AM_NOWHERE)
-			return false;
-		at_write = place == AM_AT_WRITE ? -1 : 0;
-	}
-	if (!is.in_region && t->n_anc == 0) /* nobody will ask */
+	if (unlikely(((is_same & (is_a_gone | (two_reads & ~writes)) & (is_b_gone | second_read)) | is_free) >= 0))
+		return false;
+	if (!is.in_region && !am_matters(c, slot)) /* nobody will ask */
 		return true;
-	const uint64_t context = am_context_now(c, t, ev);
+	const uint64_t context = am_context_now(c, is.in_region ? t->place : am_place_now(t), ev);
 	if (unlikely(!context))
 		return false;
 	struct am_stamp *const stamp = (struct am_stamp *)((char *)&e->read - (at_write >> 63 & sizeof *stamp));

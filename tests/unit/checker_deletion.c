@@ -1,11 +1,11 @@
 /*
  * The error that section 3 of the paper warns of, built on purpose: a completed transaction is
- * deleted. This checks that the example notices it. (All of scg_reach.c is compiled into this test,
+ * deleted. This checks that the example notices it. (All of scg_region.c is compiled into this test,
  * so the library's own copy is not linked.)
  */
 /* SPDX-License-Identifier: MIT */
 #define AM_SCG_DELETE_COMPLETED
-#include "analyzer/core/scg_reach.c"
+#include "analyzer/core/scg_region.c"
 
 #include "checker_text.h"
 
