@@ -1,6 +1,7 @@
 /* Decides regions, one at a time: the driver of the stages. Runs in tools. */
 /* SPDX-License-Identifier: MIT */
 #include "predict.h"
+#include "attempt.h"
 #include "validate.h"
 
 #include <stdio.h>
@@ -312,9 +313,12 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 			undecided(r, "its segment is larger than the window");
 	} else {
 		uint32_t n, *witness = witness_of(program, &answer, &n);
+		const uint32_t attempt = am_attempt_of(program->ctp, q.region);
 		if (!am_validate(program->ctp, AM_MODEL_SC, &q, &answer, &v) ||
 		    !runs(p, segment, p->options.model, witness, n))
 			undecided(r, "internal: a witness failed its validation");
+		else if (attempt != AM_CTP_NONE && !am_attempt_succeeds(program->ctp, &answer, attempt))
+			undecided(r, "its exchange fails in the schedule that was found, and is tried again");
 		else
 			predicted(r, segment, p->options.model, AM_HOW_SOLVER, witness, n);
 		if (r->outcome == AM_OUT_PREDICTED && p->options.model >= AM_PREDICT_VALUE)
@@ -383,6 +387,22 @@ enum { SEARCH_FACTOR = 16 };
 /* Steps of the quick look before the solver is asked: some, and some per event. */
 enum { QUICK = 2000, QUICK_PER_EVENT = 16 };
 
+/* May the region have an exchange that can fail? Then the solver is asked, which knows values. */
+static bool has_attempt(const struct am_predict *p, uint32_t region)
+{
+	const struct am_run_region *a = &p->run->region.at[region];
+	bool is_update = false;
+
+	for (uint32_t eid = a->first; eid <= a->last && p->options.model == AM_PREDICT_CTP; eid++) {
+		const struct am_event *raw = am_run_raw(p->run, am_run_at(p->run, a->thread, eid));
+		if (raw->kind == AM_BRANCH && is_update)
+			return true;
+		if (raw->kind != AM_EXPR)
+			is_update = raw->kind == AM_UPDATE;
+	}
+	return false;
+}
+
 static void search_or_solve(struct am_predict *p, struct am_segment *segment, struct am_region_result *r)
 {
 	const enum am_predict_model model = p->options.model;
@@ -397,7 +417,7 @@ static void search_or_solve(struct am_predict *p, struct am_segment *segment, st
 	uint64_t steps = QUICK + QUICK_PER_EVENT * (uint64_t)segment->events;
 	if (is_explicit && steps < p->options.steps / 2)
 		steps = p->options.steps / 2;
-	if (p->options.engine == AM_ENGINE_AUTO && !p->run->at_lock_level &&
+	if (p->options.engine == AM_ENGINE_AUTO && !p->run->at_lock_level && !has_attempt(p, r->region) &&
 	    search(p, segment, steps, is_explicit ? model : AM_PREDICT_AVP, r))
 		return;
 	solve(p, segment, r);
