@@ -344,7 +344,12 @@ AM_EXPORT struct am_sym_value __atommon_sym_update(void *p, uint64_t value, uint
 		if (!is_recorded)
 			return (struct am_sym_value){old, 0};
 		number(&x);
-		return (struct am_sym_value){old, record_update(&x, s, old, meta, op, v, AM_HERE)};
+		if (am_perform_changed(old, value, meta, op) != old)
+			return (struct am_sym_value){old, record_update(&x, s, old, meta, op, v, AM_HERE)};
+		/* It left all as it was, like an attempt that failed; with another value it might not have. */
+		const uint32_t read = record_read(&x, s, old, meta, AM_ORDER_FAILED, AM_HERE);
+		am_sym_pin_node(s, read, old, AM_HERE);
+		return (struct am_sym_value){old, read};
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_update(p, value, meta, op);

@@ -25,6 +25,8 @@ struct read {
 	uint64_t index, object;
 	uint32_t size, site;
 	uint32_t acquired; /* locks that the thread had taken by then, since its look began or before */
+	uint64_t value;
+	bool has_value;
 	bool is_atomic;
 	bool is_settled; /* something was written since: only a failed attempt undoes it */
 };
@@ -338,9 +340,12 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 /* An update found what was read before: those reads may as well have been made together with it. */
 static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = t->n; i-- > 0;)
-		if (is_same(&t->read[i], ev))
+	for (uint32_t i = t->n; i-- > 0;) {
+		const struct read *r = &t->read[i];
+		if (is_same(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
+								     r->value == ev->value)))
 			decide(v, t, i, IN_VAIN);
+	}
 }
 
 /*
@@ -380,6 +385,7 @@ static void add_read(struct am_vain *v, struct thread *t, const struct am_event 
 	const uint64_t position = hold(v, ev, OPEN);
 	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
 					.size = ev->size, .site = site, .acquired = t->acquired,
+					.value = ev->value, .has_value = ev->flags & AM_HAS_VALUE,
 					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
 	v->n_reads++;
 }
@@ -464,7 +470,7 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = thread_find(v, ev->thread);
 
-	if (t && t->n && ev->kind == AM_UPDATE && ev->order & AM_ORDER_AGAIN)
+	if (t && t->n && ev->kind == AM_UPDATE)
 		confirm(v, t, ev);
 	if (t && t->n && ev->kind == AM_ACQUIRE)
 		t->acquired++;

@@ -124,8 +124,8 @@ bool am_machine_enabled(const struct am_machine *m, uint32_t event)
 		if (m->pos[peer->thread] < peer->eid)
 			return false;
 	}
-	/* an update that reads something else may write something else, or nothing */
-	if (r->reads && r->writes && !m->ignores_data && !couple_is_kept(m, r))
+	/* an update that reads something else may write something else, or nothing; an atomic read may be in vain */
+	if (r->reads && (r->writes || am_run_may_repeat(raw)) && !m->ignores_data && !couple_is_kept(m, r))
 		return false;
 	switch (raw->kind) {
 	case AM_ACQUIRE:

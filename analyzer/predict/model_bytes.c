@@ -67,6 +67,23 @@ static void note_first_write(struct am_build *b, uint32_t cell, uint32_t x)
 		b->data->first_write[cell] = x + 2;
 }
 
+/* The branch that comes next in this thread, if nothing but expressions is before it; else `otherwise`. */
+static uint32_t condition_after(struct am_build *b, const struct am_run_event *r, uint32_t otherwise)
+{
+	for (uint32_t eid = r->eid + 1; eid <= b->run->thread[r->thread].n; eid++) {
+		const struct am_event *next = am_run_raw(b->run, am_run_at(b->run, r->thread, eid));
+		if (next->kind == AM_EXPR) {
+			am_build_define(b, next, r->thread);
+			continue;
+		}
+		if (next->kind != AM_BRANCH || !next->expr)
+			break;
+		const uint32_t holds = am_ctp_bool(b->ctp, am_build_node(b, r->thread, next->expr));
+		return next->value ? holds : am_ctp_not(b->ctp, holds);
+	}
+	return otherwise;
+}
+
 /*
  * An atomic update: `value` is what it read, `aux` the expression of what it wrote, which the events
  * after it define. A branch that follows at once on what was read (a compare-and-exchange that
@@ -92,18 +109,7 @@ static void add_update(struct am_build *b, uint32_t e, uint32_t object, uint32_t
 		am_ctp_at(b->ctp, x)->value = am_ctp_const(b->ctp, width, written);
 		return;
 	}
-	for (uint32_t eid = r->eid + 1; eid <= b->run->thread[r->thread].n; eid++) {
-		const struct am_event *next = am_run_raw(b->run, am_run_at(b->run, r->thread, eid));
-		if (next->kind == AM_EXPR) {
-			am_build_define(b, next, r->thread);
-			continue;
-		}
-		if (next->kind == AM_BRANCH && next->expr) {
-			const uint32_t holds = am_ctp_bool(b->ctp, am_build_node(b, r->thread, next->expr));
-			cond = next->value ? holds : am_ctp_not(b->ctp, holds);
-		}
-		break;
-	}
+	cond = condition_after(b, r, cond);
 	am_ctp_at(b->ctp, x)->cond = cond;
 	am_ctp_at(b->ctp, x)->value =
 		am_build_resize(b, am_build_node(b, r->thread, (uint32_t)raw->aux), width);
@@ -125,11 +131,17 @@ static void add_read(struct am_build *b, uint32_t e, const struct am_build_block
 	am_build_note(b, e, x);
 	after_first_writes(b, r, x);
 	const uint32_t leaf = am_ctp_at(b->ctp, x)->read;
+	if (raw->expr)
+		am_build_set_node(b, r->thread, raw->expr, leaf);
+	/* One that would lead elsewhere may be made again (vain.h): no verdict may rest on it, so it does not happen. */
+	if (am_run_may_repeat(raw))
+		am_ctp_at(b->ctp, x)->cond = raw->expr && b->kind == AM_PREDICT_CTP
+						     ? condition_after(b, r, 0)
+						     : am_build_equals(b, leaf, 8 * raw->size, raw->value);
 	if (!raw->expr) {
 		am_build_assume(b, t, am_build_equals(b, leaf, 8 * raw->size, raw->value));
 		return;
 	}
-	am_build_set_node(b, r->thread, raw->expr, leaf);
 	if (b->kind == AM_PREDICT_VALUE)
 		*vec_push(&b->data->pending) = x;
 }

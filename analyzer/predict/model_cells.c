@@ -87,6 +87,9 @@ static uint32_t add_piece(struct am_build *b, uint32_t e, uint32_t first, uint32
 		x = am_ctp_write(b->ctp, t, c->object, offset, size, value);
 	} else {
 		x = am_ctp_read(b->ctp, t, c->object, offset, size);
+		if (b->kind == AM_PREDICT_AVP && am_run_may_repeat(am_run_raw(b->run, e)))
+			am_ctp_at(b->ctp, x)->cond =
+				am_build_equals(b, am_ctp_at(b->ctp, x)->read, 8 * size, *expected);
 	}
 	am_build_note(b, e, x);
 	return x;

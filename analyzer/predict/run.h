@@ -92,6 +92,14 @@ static inline uint32_t am_run_at(const struct am_run *run, uint32_t thread, uint
 	return run->thread[thread].event[eid - 1];
 }
 
+/* A read whose thread may look again if it sees something else: an atomic one. What it does then is
+ * not known, and that it was in vain is likely (vain.h). Volatile variables are shared without any order, too, by mistake: a
+ * pointer that is tested and then read again. */
+static inline bool am_run_may_repeat(const struct am_event *raw)
+{
+	return raw->kind == AM_READ && raw->order;
+}
+
 /* Do two accesses conflict (a common cell, one writes)? */
 static inline bool am_run_conflict(const struct am_run_event *a, const struct am_run_event *b)
 {

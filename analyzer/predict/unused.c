@@ -10,6 +10,8 @@
 struct thread {
 	VEC(uint32_t) last; /* by node: 1 + position of its last use, 0 none */
 	uint32_t step;	    /* position of the step of the thread behind the one at hand */
+	/* A compare-and-exchange: the outcome of its comparison, the two sides; and what it expects, if it is that step. */
+	uint32_t outcome, found, expected, confirmed;
 };
 
 static uint32_t *last_of(struct thread *t, uint64_t node)
@@ -75,6 +77,21 @@ static void define(struct am_event *e)
 			       .object = AM_OP_CONST | width << 8, .value = e->value, .expr = e->expr};
 }
 
+/* Backwards: the branch, the comparison, the exchange itself. */
+static void follow_exchange(struct thread *t, const struct am_event *e)
+{
+	if (e->kind == AM_BRANCH) {
+		t->outcome = e->value ? e->expr : 0;
+		t->found = t->expected = 0;
+	} else if (e->kind == AM_EXPR && e->expr == t->outcome && (e->object & 0xff) == AM_OP_EQ) {
+		t->found = (uint32_t)e->value;
+		t->expected = (uint32_t)(e->value >> 32);
+	} else if (is_step(e->kind)) {
+		t->confirmed = e->kind == AM_UPDATE && e->expr && e->expr == t->found ? t->expected : 0;
+		t->found = t->expected = t->outcome = 0;
+	}
+}
+
 /* From the last event to the first: what comes later was looked at. */
 static void look(struct thread *t, struct am_event *e, uint32_t at)
 {
@@ -84,11 +101,13 @@ static void look(struct thread *t, struct am_event *e, uint32_t at)
 		e->mode = 0;
 	if (is_marked && e->flags & AM_HAS_VALUE) {
 		const uint32_t *last = last_of(t, e->expr);
-		if (!last || !*last || (t->step && *last - 1 < t->step - 1)) {
-			define(e); /* its branch, at most: no step */
+		/* Used by its branch at most; or a compare-and-exchange sees to it that the value is right. */
+		if (!last || !*last || (t->step && *last - 1 < t->step - 1) || t->confirmed == e->expr) {
+			define(e);
 			return;
 		}
 	}
+	follow_exchange(t, e);
 	if (e->kind == AM_EXPR)
 		pass_on(t, e);
 	else if (e->kind == AM_WRITE || e->kind == AM_BRANCH || e->kind == AM_ASSERT || e->kind == AM_PIN)

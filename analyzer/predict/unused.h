@@ -2,7 +2,8 @@
 /*
  * Reads in vain (vain.h) that carry an expression. If nothing that their thread did after its next step
  * depends on what they read, the iteration they belong to may as well not have run: each becomes a
- * definition of its expression by the recorded value. Otherwise it stays a read like any other: what was read has had an effect
+ * definition of its expression by the recorded value. So it does if the thread's next step is a compare-and-exchange that
+ * expects what was read: then that one sees to it. Otherwise it stays a read like any other: what was read has had an effect
  * after all.
  */
 #ifndef ATOMMON_PREDICT_UNUSED_H

@@ -14,7 +14,7 @@
  *   - or under a lock that was taken in between, and is released in the same look (a test made once more under a lock);
  * Atomic reads are in vain, also if the thread wrote other variables meanwhile, if
  *   - an attempt on the same bytes fails (AM_ORDER_FAILED), and with them the reads of the look since then,
- *   - an update of the same bytes finds what they read (AM_ORDER_AGAIN): they may as well have been made with it.
+ *   - an update of the same bytes finds what they read (AM_ORDER_AGAIN, or equal values): they may as well have been made with it.
  * A failed attempt itself is always in vain. What a thread read last, before it went on, counts.
  *
  * Why nothing false can be told: leaving an access out only removes edges (doc/notes/checker.md). What

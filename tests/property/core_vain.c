@@ -78,6 +78,10 @@ static struct am_event random_event(uint32_t thread, uint32_t *depth)
 		e.kind = silent[draw(sizeof silent)];
 		break;
 	}
+	if ((e.kind == AM_READ || e.kind == AM_UPDATE) && draw(3) == 0) {
+		e.flags |= AM_HAS_VALUE;
+		e.value = draw(3);
+	}
 	return e;
 }
 
@@ -219,7 +223,8 @@ static enum answer answer(uint32_t r, uint32_t i)
 		return is_same(i, r) && is_site && !is_settled(r, i) && is_in_look(i) ? VAIN : OPEN;
 	if (e->kind == AM_RELEASE)
 		return !is_settled(r, i) && is_tested_again(r, i) ? VAIN : OPEN;
-	if (e->kind == AM_UPDATE && e->order & AM_ORDER_AGAIN && is_same(i, r))
+	const bool is_found = trace[r].flags & e->flags & AM_HAS_VALUE && trace[r].value == e->value;
+	if (e->kind == AM_UPDATE && (e->order & AM_ORDER_AGAIN || is_found) && is_same(i, r))
 		return VAIN;
 	if (effect_of(i) == ENDS || (effect_of(i) == WRITES && (!is_atomic || is_same(i, r))))
 		return COUNTS;

@@ -33,7 +33,7 @@ struct gen_shape {
 enum { GEN_OPS = 40, GEN_THREADS = 6 };
 
 struct gen_op {
-	uint8_t kind, mode, size;
+	uint8_t kind, mode, size, order;
 	uint64_t object, aux;
 };
 
@@ -56,6 +56,8 @@ static inline void gen_access(struct gen_rng *g, const struct gen_shape *shape, 
 	struct gen_op *op = gen_op(t, kinds[gen_next(g, 5)], 0x1000 + 8 * gen_next(g, shape->vars));
 
 	op->size = 8;
+	if (op->kind == AM_READ && gen_next(g, 4) == 0)
+		op->order = 6; /* one that may be made again if it sees something else */
 	if (shape->wide && gen_next(g, 3) == 0) {
 		op->size = (uint8_t)(1u << gen_next(g, 3));
 		op->object += gen_next(g, 8 / op->size) * op->size;
@@ -257,6 +259,7 @@ static inline void gen_run(struct gen_rng *g, const struct gen_shape *shape, str
 					       .aux = op->aux,
 					       .thread = t,
 					       .size = op->size,
+					       .order = op->order,
 					       .kind = op->kind,
 					       .mode = op->mode};
 		am_run_add(run, &event);

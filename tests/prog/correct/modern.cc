@@ -50,19 +50,6 @@ static int is_counted(unsigned threads, unsigned rounds)
 	return a == (long)threads * rounds && b == a;
 }
 
-// ---- a lock that waits by atomic::wait ----
-static std::atomic<int> word;
-
-NOINLINE static void op_wait(unsigned, unsigned)
-{
-	for (int none = 0; !word.compare_exchange_strong(none, 1); none = 0)
-		word.wait(1);
-	a++;
-	b++;
-	word.store(0);
-	word.notify_one();
-}
-
 // ---- made once ----
 static std::once_flag once;
 static int made;
@@ -277,7 +264,6 @@ int main(int argc, char **argv)
 {
 	static const struct job jobs[] = {
 		{"spin", op_spin, is_counted, nullptr},
-		{"wait", op_wait, is_counted, nullptr},
 		{"call_once", use_call_once, is_always, nullptr},
 		{"static", use_static, is_always, nullptr},
 		{"instance", use_instance, is_always, nullptr},
