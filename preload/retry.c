@@ -51,6 +51,9 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 {
 	struct am_retry *r = &am_retry;
 
+	if (!r->is_forced)
+		r->alternations = 0; /* somebody was here */
+	r->is_forced = 0;
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
 		if (r->load[i].address == address) {
 			const uintptr_t before = r->load[i].pc;
@@ -64,7 +67,6 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 	r->load[at].address = address;
 	r->load[at].pc = pc;
 	r->load[at].older = 0;
-	r->alternations = 0;
 	r->load[at].value = value;
 	return 0;
 }
@@ -75,8 +77,12 @@ bool am_retry_alternates(uintptr_t address, uintptr_t pc)
 	struct am_retry *r = &am_retry;
 
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (r->load[i].address == address && r->load[i].pc != pc && r->load[i].older)
-			return (r->load[i].older == pc || is_copy(pc, r->load[i].older)) && r->alternations++ < MANY;
+		if (r->load[i].address == address && r->load[i].pc != pc && r->load[i].older) {
+			r->is_forced = r->alternations < MANY &&
+				       (r->load[i].older == pc || is_copy(pc, r->load[i].older));
+			r->alternations += r->is_forced;
+			return r->is_forced;
+		}
 	return false;
 }
 

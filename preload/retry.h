@@ -22,7 +22,8 @@ struct am_retry {
 		uint64_t value;
 	} load[AM_RETRY_LOADS];
 	uint32_t next;
-	uint32_t alternations; /* records by am_retry_alternates in a row */
+	uint32_t alternations; /* records by am_retry_alternates since another load was logged */
+	uint32_t is_forced;    /* the next to be logged is one of them */
 	uint32_t watched_size;
 	uintptr_t watched; /* a volatile load that left no record, the last thing that was done; 0: none */
 };

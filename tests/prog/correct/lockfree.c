@@ -320,21 +320,23 @@ NOINLINE static void op_put(struct shared *s)
 
 static void get_and_put(unsigned who, unsigned round)
 {
-	static _Thread_local int is_last;
+	struct shared *own;
 
-	(void)who;
+	(void)who, (void)round;
 	if (shared->value != 7)
 		abort();
 	op_get(shared);
 	op_put(shared);
-	if (round == 99 && !is_last++)
-		op_put(shared);
+	own = malloc(sizeof *own);
+	atomic_init(&own->count, 1);
+	op_get(own);
+	op_put(own);
+	op_put(own);
 }
 
 static int is_freed(unsigned threads, unsigned rounds)
 {
-	(void)threads;
-	return freed == (rounds == 100);
+	return freed == (int)(threads * rounds) && shared->count == (int)threads;
 }
 
 /* ---- bits claimed in a word ---- */
