@@ -377,12 +377,12 @@ size_t am_symbols_frames(struct am_symbols *s, const struct am_tables *tables, u
 	frame[0].offset = address - m->base;
 	if (!i || !i->mod)
 		return 1;
-	const char *symbol =
-		plain_name(s, dwfl_module_addrinfo(i->mod, pc, &off, &sym, NULL, NULL, NULL));
 	set_line(i->mod, pc, &frame[0]);
 	const size_t n = add_inlined(s, i->mod, pc, frame, max < INLINE_MAX ? max : INLINE_MAX);
+	/* Looks at every symbol of the file: only if nothing better is there. */
 	if (!frame[n - 1].function)
-		frame[n - 1].function = symbol;
+		frame[n - 1].function =
+			plain_name(s, dwfl_module_addrinfo(i->mod, pc, &off, &sym, NULL, NULL, NULL));
 	return n;
 }
 
