@@ -47,6 +47,14 @@ uint8_t am_retry_update(uintptr_t address, uint64_t value);
 /* An attempt failed. Was a load of this variable logged that it makes vain? */
 bool am_retry_fail(uintptr_t address);
 
+/* A compare-and-exchange found what it expected: whatever was read before was tested with it. */
+static inline void am_retry_confirm(bool is_done, uintptr_t address, uint64_t value)
+{
+	for (unsigned i = 0; is_done && i < AM_RETRY_LOADS; i++)
+		if (am_retry.load[i].address == address)
+			am_retry.load[i].value = value;
+}
+
 /* A load left no record, though others were there since: it concerns nobody. But the one before it that did was made
  * again, then. Outside any record. */
 void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here);

@@ -124,6 +124,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
+		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)*e, !done, AM_HERE);                                                              \
 		return done;                                                                       \
@@ -133,6 +134,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
+		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)*e, !done, AM_HERE);                                                              \
 		return done;                                                                       \
@@ -142,6 +144,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	{                                                                                          \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
+		am_retry_confirm(done, (uintptr_t)p, (uint64_t)e);                                 \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)e, !done, AM_HERE);                                                              \
 		return e;                                                                          \
