@@ -85,7 +85,7 @@ struct am_checker_config {
 struct am_checker_stats {
 	uint64_t events, accesses, regions, unary, cycles;
 	uint64_t edges_live, nodes_live, entities_live;
-	uint64_t edges_peak, nodes_peak, entities_peak;
+	uint64_t edges_peak, nodes_peak, entities_peak; /* edges: of the summarised graph those kept, also of regions that ended */
 	uint64_t bytes_peak;
 	uint64_t forgotten; /* entities, edges or accesses dropped at a ceiling */
 	uint64_t lost;	    /* events the stream said were lost */
