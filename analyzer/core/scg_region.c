@@ -172,12 +172,12 @@ void am_region_begin(struct am_checker *c, uint32_t slot, const struct am_event 
 	if (!f->depth++) {
 		if (!c->vertex[slot].blind)
 			region_open(c, slot, ev);
-	} else if (f->depth - 2 < 8) {
-		c->vertex[slot].inner[f->depth - 2] = (uint32_t)ev->object;
 	} else if (!f->depth) { /* too deep to count */
 		c->stats.forgotten++;
 		am_region_close(c, slot);
 		am_vertex_blind(c, slot);
+	} else if (f->depth < 2 + 8) {
+		c->vertex[slot].inner[f->depth - 2] = (uint32_t)ev->object;
 	}
 }
 

@@ -263,3 +263,28 @@ Test(scg, a_hundred_thousand_threads_below_one_open_region)
 	am_checker_free(c);
 	am_mem_destroy(&mem);
 }
+
+/* Deeper than anybody can count: the thread's regions are given up, and that is told. */
+Test(scg, regions_nested_too_deep_are_given_up)
+{
+	struct text_verdict v = {0};
+	const struct am_checker_config config = {AM_CONFLICTS_DATA, text_on_cycle, &v};
+	struct am_checker_stats s;
+	struct am_mem mem;
+	struct am_event e = {.object = 1, .kind = AM_BEGIN};
+
+	am_mem_init(&mem, 0);
+	struct am_checker *c = am_checker_new(&config, &mem);
+	for (; e.index < 70000; e.index++)
+		am_checker_events(c, &e, 1);
+	am_checker_stats(c, &s);
+	cr_expect_eq(s.forgotten, 1);
+	cr_expect_eq(s.nodes_live, 0);
+	cr_expect_eq(v.cycles, 0);
+	e.thread = 1;
+	am_checker_events(c, &e, 1);
+	am_checker_stats(c, &s);
+	cr_expect_eq(s.nodes_live, 1);
+	am_checker_free(c);
+	am_mem_destroy(&mem);
+}
