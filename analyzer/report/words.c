@@ -434,23 +434,15 @@ static const char *edge_words(const struct story *s, const struct am_vstep *from
 /*
  * Is the region a critical section that was taken for one, and does it come back in a critical section of its own
  * (on a lock that it took after its first step)? Then each of its steps may well be an operation that is complete in
- * itself, as when two items are put into a queue under a lock that is not the queue's. What is used after it was seen
- * to change speaks for a mistake, and counts as ever.
+ * itself, as when two items are put into a queue under a lock that is not the queue's, or a maintainer looks at one
+ * list and then at another. What is written from an old value, or used after it was freed, speaks for a mistake.
  */
 static bool is_nested_guess(const struct story *s)
 {
 	const struct am_vstep *a = at(s, s->from[0]), *z = at(s, s->to[s->cycle->n_edges - 1]);
 
-	switch (s->v->pattern) {
-	case AM_PATTERN_OVERWRITTEN:
-	case AM_PATTERN_DIRTY_READ:
-	case AM_PATTERN_MIXED_WRITES:
-	case AM_PATTERN_CHAIN:
-	case AM_PATTERN_OTHER:
-		break;
-	default:
+	if (s->v->pattern == AM_PATTERN_LOST_UPDATE || s->v->pattern == AM_PATTERN_FREED)
 		return false;
-	}
 	for (uint32_t lock = 0; lock < s->n_objects; lock++)
 		if (s->key[lock][0] == 's' && held_at(s, lock, z).acquired > a->number)
 			return true;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Critical sections as regions, accesses seen: steps in inner sections of their own are potential, what is used after it
-# changed is observed, and so is data that no inner lock guards.
+# Critical sections as regions, accesses seen: steps in inner sections of their own are potential, a value that is
+# written back after it changed is observed, and so is data that no inner lock guards.
 . "$(dirname "$0")/../lib.sh"
 
 cat >nested.c <<'END'
@@ -38,6 +38,19 @@ static void lost_update(void)
 	queued = seen + 1;
 	pthread_mutex_unlock(&inner);
 }
+static int look(const int *p)
+{
+	pthread_mutex_lock(&inner);
+	const int seen = *p;
+	pthread_mutex_unlock(&inner);
+	return seen;
+}
+static int two_looks(void)
+{
+	const int first = look(&queued);
+	let_other_in();
+	return first + look(&queued);
+}
 static void unguarded(void)
 {
 	bare++;
@@ -66,6 +79,8 @@ int main(int argc, char **argv)
 		two_puts();
 	else if (strcmp(what, "lost") == 0)
 		lost_update();
+	else if (strcmp(what, "looks") == 0)
+		two_looks();
 	else
 		unguarded();
 	pthread_mutex_unlock(&outer);
@@ -79,6 +94,7 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	check "$cc: builds" env ATOMMON_CC=$cc atommon-cc -g -O1 nested.c -o nested -pthread
 	same "$cc: two puts into a queue" ", potential (nested sections)" "$(verdicts puts)"
+	same "$cc: two looks at a queue" ", potential (nested sections)" "$(verdicts looks)"
 	check "$cc: a lost update" grep -q observed <(verdicts lost)
 	same "$cc: data that only the outer lock guards" ", observed" "$(verdicts unguarded)"
 done
