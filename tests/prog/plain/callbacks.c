@@ -36,7 +36,8 @@ struct big {
 char set_to[64], move_from[64], move_to[64], cpy_from[64], cpy_to[64];
 _Atomic uint8_t al1, as1, aa1;
 _Atomic uint16_t al2, as2, aa2;
-_Atomic uint32_t al4, as4, aa4, ax4, ac4, an4, ao4, af4, ae4;
+_Atomic uint32_t al4, as4, aa4, ax4, ac4, ao4, af4, ae4;
+_Atomic uint32_t an4 = 6; /* that changes: an update that leaves all as it was is a failed attempt */
 uint32_t ana4; /* nand has no C11 name */
 _Atomic uint64_t al8, as8, aa8;
 #ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16
