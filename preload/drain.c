@@ -58,6 +58,7 @@ static uint32_t close_wanted;		  /* enum am_close, after the flush */
 static uint32_t progress; /* counts passes that moved something */
 static uint64_t n_waits, waited_ns; /* of producers, for space */
 static bool may_pump;
+static bool is_over; /* the sinks are closed for good: nothing is read any more */
 static bool has_membarrier;
 static bool has_own_files;
 static pthread_t drain_thread;
@@ -241,6 +242,8 @@ static uint64_t pass(bool is_flush)
 	const uint32_t n = am_lane_count();
 	uint64_t moved = 0;
 
+	if (is_over)
+		return 0;
 	if (since_flush > WINDOW)
 		is_flush = true;
 	if (is_flush)
@@ -303,15 +306,23 @@ static void mend_rings(void)
 			mend_ring(am_lanes[i]);
 }
 
+/* Threads run on meanwhile. What the first pass found rests on what was in the rings when it ended, so that the second
+ * has it; what only the second finds may rest on what nobody reads any more, and is marked. */
 static void flush(void)
 {
+	const uint32_t wanted_close = __atomic_load_n(&close_wanted, __ATOMIC_RELAXED);
+
 	pass(true);
-	if (__atomic_load_n(&close_wanted, __ATOMIC_RELAXED)) {
+	if (wanted_close) {
 		mend_rings();
+		if (wanted_close & AM_CLOSE_RECORD && is_recording())
+			am_sink_record_leaving();
 		pass(true);
 	}
 	AM_TEST_POINT("drain: flushed, about to close");
 	const uint32_t close = __atomic_exchange_n(&close_wanted, 0, __ATOMIC_ACQUIRE);
+	if (close & AM_CLOSE_CHECK)
+		is_over = true;
 	if (close & AM_CLOSE_RECORD && is_recording())
 		am_sink_record.close();
 	if (close & AM_CLOSE_CHECK && is_checking())
@@ -617,7 +628,7 @@ bool am_drain_has_own_files(void)
 void am_drain_forget(void)
 {
 	close_wanted = 0;
-	may_pump = false;
+	may_pump = is_over = false;
 	role = running = wanted = flush_wanted = flush_done = progress = am_after.drain_asleep = 0;
 	since_flush = n_waits = waited_ns = 0;
 }

@@ -247,11 +247,12 @@ void am_finish(enum am_ending how)
 	if (state < AM_IDLE || am_tls.muted || am_tls.inside || owner != getpid() ||
 	    __atomic_exchange_n(&is_ending, true, __ATOMIC_ACQ_REL))
 		return;
-	if (how == AM_ENDING_EXIT)
-		set_state(AM_PASS);
-	/* What is not done within the bound stays in the ring file, where the reader finds it. */
+	/* What is not done within the bound stays in the ring file, where the reader finds it. Until then threads log:
+	 * one that did not tell its release would let another's acquire stand in the trace beside its own. */
 	if (am_drain_finish(how == AM_ENDING_EXIT ? AM_CLOSE_RECORD | AM_CLOSE_CHECK : AM_CLOSE_RECORD))
 		am_area_delete();
+	if (how == AM_ENDING_EXIT)
+		set_state(AM_PASS);
 	errno = saved;
 }
 

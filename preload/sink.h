@@ -38,6 +38,8 @@ extern const struct am_sink_ops am_sink_check;	/* merge, then the functions belo
 
 /* sink_record: the process goes on after all (exec failed). */
 void am_sink_record_reopen(void);
+/* Before the last look at the rings. */
+void am_sink_record_leaving(void);
 /* After unshare: the one descriptor that the drain thread keeps; -1 if none. */
 int am_sink_record_fd(void);
 /* The recording ended early, and said so. */

@@ -272,6 +272,23 @@ static bool record_open(void)
 	return append(out.table, am_atm_table_end(&t), false);
 }
 
+/* Threads may run on while their rings are read for the last time: what is written behind this may rest on what is
+ * not read any more. */
+static void put_leaving(bool is_leaving)
+{
+	struct am_atm_table t;
+
+	am_atm_table_begin(&t, out.table, TABLE_BYTES);
+	am_atm_table_leaving(&t, is_leaving);
+	append(out.table, am_atm_table_end(&t), false);
+}
+
+void am_sink_record_leaving(void)
+{
+	if (!out.is_closed && !out.is_stopped)
+		put_leaving(true);
+}
+
 /* The program lives on behind the footer: cut that off, before anything else is written. */
 static void resume(void)
 {
@@ -281,6 +298,7 @@ static void resume(void)
 	if (fd >= 0 && ftruncate(fd, (off_t)out.before_footer) == 0)
 		out.offset = out.before_footer;
 	out.is_closed = false;
+	put_leaving(false);
 }
 
 static bool record_units(uint32_t thread, uint64_t position, const struct am_unit *units, size_t n)

@@ -96,6 +96,12 @@ bool am_atm_table_thread(struct am_atm_table *t, const struct am_thread *thread)
 			 strlen(thread->name));
 }
 
+bool am_atm_table_leaving(struct am_atm_table *t, bool is_leaving)
+{
+	const uint8_t fixed[] = {is_leaving};
+	return put_entry(t, AM_ATM_T_LEAVING, fixed, sizeof fixed, "", 0);
+}
+
 size_t am_atm_table_end(struct am_atm_table *t)
 {
 	if (t->count == 0)

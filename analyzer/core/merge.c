@@ -159,10 +159,16 @@ bool am_merge_feed(struct am_merge *m, uint32_t thread, const struct am_unit *un
 		records += kind != AM_EXT && kind != AM_NONE;
 	}
 	t->tail += n;
+	t->late = m->is_leaving ? t->late + n : 0;
 	m->pending += records;
 	if (!t->is_parked)
 		merge_make_runnable(m, t);
 	return true;
+}
+
+void am_merge_leaving(struct am_merge *m, bool is_leaving)
+{
+	m->is_leaving = is_leaving;
 }
 
 /* ---- passing on ---------------------------------------------------------------------------- */

@@ -139,16 +139,42 @@ static uint64_t close_hole(struct am_merge *m, struct numbers *all, uint32_t slo
 	return skipped;
 }
 
+static bool is_late(const struct am_merge *m, const struct merge_thread *t)
+{
+	return m->is_leaving && t->tail - t->head <= t->late;
+}
+
 static uint64_t close_holes(struct am_merge *m, struct numbers *all)
 {
 	uint64_t skipped = 0;
 
 	for (size_t i = 0; i < m->thread_cap; i++) {
 		const struct merge_thread *t = m->thread[i];
-		if (t && t->is_parked)
+		if (t && t->is_parked && !is_late(m, t))
 			skipped += close_hole(m, all, t->key.slot);
 	}
 	return skipped;
+}
+
+/* What was logged while the rings were read for the last time and waits for what was not read any more: it
+ * happened after the moment up to which everything is there. */
+static uint64_t give_up_late(struct am_merge *m)
+{
+	uint64_t given_up = 0;
+
+	for (size_t i = 0; i < m->thread_cap; i++) {
+		struct merge_thread *t = m->thread[i];
+		if (!t || !t->is_parked || !is_late(m, t))
+			continue;
+		for (; t->head < t->tail; t->head += am_record_units(t->units + t->head)) {
+			const bool is_record = am_unit_kind(t->units + t->head) != AM_NONE;
+			m->pending -= is_record;
+			given_up += is_record;
+		}
+		t->head = t->tail;
+		merge_unpark(m, t);
+	}
+	return given_up;
 }
 
 /* The same for slots that only records behind a nested one wait for. */
@@ -276,6 +302,8 @@ uint64_t am_merge_finish(struct am_merge *m)
 	while (m->pending) {
 		uint64_t skipped = known ? close_holes(m, &all) : 0;
 		wake_stragglers(m);
+		if (!m->runnable && !skipped && give_up_late(m))
+			continue;
 		if (!m->runnable && known && m->nested)
 			skipped += close_all_holes(m, &all);
 		holes += skipped;

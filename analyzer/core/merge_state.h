@@ -27,6 +27,7 @@ struct merge_key {
 struct merge_thread {
 	struct am_unit *units; /* queue: [head, tail) of cap */
 	size_t head, tail, cap;
+	size_t late; /* the last so many units were fed while leaving, as far as they are still there */
 	uint32_t id;
 	struct am_expr_count expr;
 	bool is_runnable;
@@ -58,6 +59,7 @@ struct am_merge {
 	uint64_t index;	  /* of the next event */
 	uint64_t pending; /* records queued */
 	uint32_t looks;	  /* calls of am_merge_holes */
+	bool is_leaving;   /* what is fed now may rest on what is missing */
 	bool is_searching; /* for circles: queues must stay where they are */
 	struct merge_thread *runnable;
 	struct merge_thread *nested;  /* parked at a nested record, or were */

@@ -156,6 +156,9 @@ static const char *take_entry(struct am_source *s, unsigned tag, struct body b)
 		return take_site(s, &b);
 	case AM_ATM_T_THREAD:
 		return take_thread(s, &b);
+	case AM_ATM_T_LEAVING:
+		am_merge_leaving(s->merge, take32(&b) != 0);
+		return b.is_cut ? "leaving is cut" : NULL;
 	default:
 		return NULL; /* of a later minor version: its length lets us step over it */
 	}

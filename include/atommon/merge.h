@@ -29,6 +29,11 @@ void am_merge_place(struct am_merge *merge, struct am_event *place);
  * records. May be called by `out`, which may be refused then. */
 bool am_merge_feed(struct am_merge *merge, uint32_t thread, const struct am_unit *units, size_t n);
 
+/* What is fed from here on (false: no longer) was logged while threads ran and their rings were read one after the
+ * other for the last time: an acquire may be here and the release before it not. am_merge_finish leaves
+ * out those of it that wait for what is missing. All that was fed before rests on what is fed after, at the most. */
+void am_merge_leaving(struct am_merge *merge, bool is_leaving);
+
 /* Pass on what may go; returns how many events went. */
 uint64_t am_merge_run(struct am_merge *merge);
 

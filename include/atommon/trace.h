@@ -89,6 +89,7 @@ enum am_atm_tag {
 	AM_ATM_T_MODULE,
 	AM_ATM_T_SITE,
 	AM_ATM_T_THREAD,
+	AM_ATM_T_LEAVING, /* no table: where the last look at the rings of a process that ends begins */
 };
 
 struct am_atm_footer {
@@ -123,6 +124,9 @@ bool am_atm_table_string(struct am_atm_table *t, uint32_t id, const char *text, 
 bool am_atm_table_module(struct am_atm_table *t, uint32_t index, const struct am_module *module);
 bool am_atm_table_site(struct am_atm_table *t, uint32_t id, const uint64_t *frames, uint32_t n);
 bool am_atm_table_thread(struct am_atm_table *t, const struct am_thread *thread);
+/* Units behind this (false: no longer, the process lives on) were logged while the rings were read for the last
+ * time, one after the other: what they rest on may be missing. See am_merge_leaving. */
+bool am_atm_table_leaving(struct am_atm_table *t, bool is_leaving);
 /* Bytes of the whole chunk, to be written from t->buf; 0 if it has no entry. */
 size_t am_atm_table_end(struct am_atm_table *t);
 

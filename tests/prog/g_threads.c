@@ -186,6 +186,7 @@ static int timed_join(void)
 	return 0;
 }
 
+static pthread_mutex_t busy_lock = PTHREAD_MUTEX_INITIALIZER;
 static long begun;
 
 static void *lock_for_ever(void *unused)
@@ -193,8 +194,9 @@ static void *lock_for_ever(void *unused)
 	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 
 	for (long i = 0;; i++) {
-		pthread_mutex_lock(&own);
-		pthread_mutex_unlock(&own);
+		pthread_mutex_t *which = i % 3 ? &busy_lock : &own;
+		pthread_mutex_lock(which);
+		pthread_mutex_unlock(which);
 		if (i == 1000)
 			__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
 	}
