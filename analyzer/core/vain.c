@@ -288,6 +288,8 @@ static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate f
 		entry_at(v, r.position)->fate = (uint8_t)fate;
 	} else if (fate == IN_VAIN) {
 		v->voids[v->n_voids++ % VOIDS] = r.index;
+		if (v->config.undo)
+			v->config.undo(v->config.ctx, r.index);
 	}
 }
 

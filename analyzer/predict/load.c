@@ -105,6 +105,23 @@ static void on_vain(void *ctx, const struct am_event *event)
 	}
 }
 
+/* The same, found out when it was kept already. */
+static void on_undo(void *ctx, uint64_t index)
+{
+	struct am_reading *s = ctx;
+
+	for (uint32_t i = s->kept.n; i-- > 0 && s->kept.at[i].index >= index;) {
+		struct am_event *e = &s->kept.at[i];
+		if (e->index != index || e->kind != AM_READ)
+			continue;
+		if (e->expr && !s->again)
+			e->mode = AM_UNUSED_MARK;
+		else /* nothing that anybody looks at */
+			*e = (struct am_event){.index = index, .thread = e->thread, .kind = AM_CLOCK};
+		return;
+	}
+}
+
 static bool is_access(uint8_t kind)
 {
 	return kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE;
@@ -127,7 +144,7 @@ static bool make_stages(struct am_reading *s)
 		.ctx = s};
 	const struct am_regions_config config = {.atomic = s->atomic, .out = behind_regions, .out_ctx = s,
 						 .function = function_region, .ctx = s};
-	const struct am_vain_config vain = {.out = on_event, .drop = on_vain, .ctx = s,
+	const struct am_vain_config vain = {.out = on_event, .drop = on_vain, .undo = on_undo, .ctx = s,
 					    .on_cycle = on_judged_cycle, .cycle_ctx = s, .room = LOOK_ROOM};
 
 	s->vain = am_vain_new(&vain, &l->mem);

@@ -36,6 +36,8 @@
 struct am_vain_config {
 	am_event_fn *out;
 	am_event_fn *drop; /* what was in vain; NULL: nobody asks */
+	/* A read that went on in doubt, by its index, was in vain after all; NULL: nobody asks. */
+	void (*undo)(void *ctx, uint64_t index);
 	void *ctx;
 	am_cycle_fn *on_cycle; /* of am_vain_cycle */
 	void *cycle_ctx;
