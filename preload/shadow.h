@@ -114,6 +114,10 @@ void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
+/* Is what it remembered still there: has nobody else come since? */
+bool am_view_has(uintptr_t address, unsigned size);
+/* Everybody's next access is logged. What the cells held is forgotten. */
+void am_view_estrange(uintptr_t address, unsigned size);
 /* Somebody else is about to log an access of this thread (annotations). */
 void am_view_touched(uintptr_t address, size_t size);
 /* A large block is gone, its cells are cleaned: is that to be logged? A small one is told as a range. */

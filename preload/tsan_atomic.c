@@ -14,20 +14,50 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* Room, and the lock of the slot. False: nothing can be logged. */
+static bool lock(struct am_step *s, struct am_here here)
+{
+	if (!am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
+		return false;
+	s->is_logged = true;
+	s->is_locked = am_slot_lock(s->slot);
+	return true;
+}
+
+/* There will be no record after all. */
+static void give_up(struct am_step *s, struct am_here here)
+{
+	if (s->is_locked)
+		am_slot_unlock(s->slot);
+	if (am_tls.event == here.cfa) /* by am_log_prepare */
+		am_tls.event = 0;
+	s->is_logged = s->is_locked = false;
+}
+
+/*
+ * The cells say that this thread was here before it really is. Another that came in between has them now, and
+ * would not log what it does after us: a look at a lock that saw it released. So it is asked
+ * again, under the lock of the slot: whoever comes from here on is behind us.
+ */
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
 			     struct am_here here)
 {
+	enum { TRIES = 4 };
 	const uintptr_t address = (uintptr_t)p;
 	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
 
-	if (am_view_sleeps() || !am_view_wants(kind, address, size, here))
-		return s;
-	am_retry_check(here);
-	if (!am_log_prepare(1 + AM_R_EXT_MAX, here)) /* a dropped record must not take a number */
-		return s;
-	s.is_logged = true;
-	s.is_locked = am_slot_lock(s.slot);
-	return s;
+	for (unsigned i = 0;; i++) {
+		if (am_view_sleeps() || !am_view_wants(kind, address, size, here))
+			return s;
+		am_retry_check(here);
+		if (!lock(&s, here) || am_likely(am_view_has(address, size)))
+			return s;
+		if (i == TRIES) {
+			am_view_estrange(address, size);
+			return s;
+		}
+		give_up(&s, here);
+	}
 }
 
 /* Of an access that is known, but logged all the same. */
@@ -35,10 +65,8 @@ static struct am_step force(const volatile void *p, struct am_here here)
 {
 	struct am_step s = {&am_slots[am_slot_of((uintptr_t)p)], false, false};
 
-	if (am_view_sleeps() || am_tls.event || !am_log_prepare(1 + AM_R_EXT_MAX, here))
-		return s;
-	s.is_logged = true;
-	s.is_locked = am_slot_lock(s.slot);
+	if (!am_view_sleeps() && !am_tls.event)
+		lock(&s, here);
 	return s;
 }
 
@@ -58,10 +86,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	/* Live, one that fails is worth a record only if there is something to take back: it may fail for long. */
 	const bool is_told = am_view_mode == AM_VIEW_RECORD || !is_vain || am_retry_fail((uintptr_t)p);
 	if (!is_told) {
-		if (s->is_locked)
-			am_slot_unlock(s->slot);
-		if (am_tls.event == here.cfa) /* by am_log_prepare: there is no record */
-			am_tls.event = 0;
+		give_up(s, here);
 		/* The cell was told of an access: nobody's next one is covered by it. */
 		am_view_touched((uintptr_t)p, size);
 		return;

@@ -470,6 +470,25 @@ bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct a
 	return is_ready(v) && wants_all(v, kind, address, size, false, here);
 }
 
+bool am_view_has(uintptr_t address, unsigned size)
+{
+	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
+		const struct am_cell *c = am_shadow_find(at);
+		if (c && !am_filter_same_block(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch))
+			return false;
+	}
+	return true;
+}
+
+void am_view_estrange(uintptr_t address, unsigned size)
+{
+	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
+		struct am_cell *c = am_shadow_find(at);
+		if (c) /* before the access: partner is is_known_load, which asks behind it */
+			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
+	}
+}
+
 bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here)
 {
 	struct am_view *v = &am_view;

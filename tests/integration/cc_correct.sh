@@ -15,43 +15,29 @@ build() { # build COMPILER FILE: makes ./prog
 	esac
 }
 
-# A first look that another thread tells in its place can slip through, in about one run of a hundred
-# (doc/limits.md): what is reported must be so three times.
-TRIES=3
-
-live() { # live CASE ATOMIC: nothing is told; 1: it is
-	rm -f log
-	preload ATOMMON_ATOMIC="$2" ATOMMON_LOG=log ./prog "$1" 3 40 >out 2>&1 || return 2
-	[ ! -s log ]
-}
-
-offline() { # offline CASE ATOMIC
-	rm -f t.atm
-	preload ATOMMON_ATOMIC="$2" ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" 3 40 >out 2>&1 || return 2
-	atommon-check --atomic "$2" t.atm >log 2>&1
-}
-
-unpredicted() { # unpredicted CASE: no other schedule of a short run is said to break
-	rm -f t.atm
-	preload ATOMMON_ATOMIC='fn:*op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" 2 6 >out 2>&1
-	atommon-predict t.atm >log 2>&1
-	[ $? -ne 1 ]
-}
-
-quiet() { # quiet LABEL COMMAND...: one of TRIES runs succeeds, and no program fails
-	local label=$1 status
-	shift
-	for ((try = 0; try < TRIES; try++)); do
-		"$@"
-		status=$?
-		[ $status -eq 1 ] || break
-	done
-	if [ $status -eq 0 ]; then ok "$label"; else fail "$label" "status $status" "$(head -20 log 2>/dev/null)"; fi
-}
-
 silent() { # silent LABEL CASE ATOMIC: the program is right, and nothing is told
-	for ((run = 0; run < ${RUNS:-1}; run++)); do quiet "$1, live" live "$2" "$3"; done
-	[ "$3" = sections ] || quiet "$1, offline" offline "$2" "$3"
+	local status
+	for ((run = 0; run < ${RUNS:-1}; run++)); do
+		rm -f log
+		preload ATOMMON_ATOMIC="$3" ATOMMON_LOG=log ./prog "$2" 3 40 >out 2>&1
+		status=$?
+		if [ $status -ne 0 ] || [ -s log ]; then
+			fail "$1, live" "status $status" "$(head -20 log 2>/dev/null)"
+			return
+		fi
+	done
+	ok "$1, live"
+	[ "$3" != sections ] || return 0
+	rm -f t.atm
+	preload ATOMMON_ATOMIC="$3" ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$2" 3 40 >out 2>&1
+	if atommon-check --atomic "$3" t.atm >out 2>&1; then ok "$1, offline"; else fail "$1, offline" "$(head -20 out)"; fi
+}
+
+unpredicted() { # unpredicted LABEL CASE: no other schedule of a short run is said to break
+	rm -f t.atm
+	preload ATOMMON_ATOMIC='fn:*op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$2" 2 6 >out 2>&1
+	atommon-predict t.atm >out 2>&1
+	if [ $? -ne 1 ]; then ok "$1, predictions"; else fail "$1, predictions" "$(head -20 out)"; fi
 }
 
 for cc in gcc clang-14; do
@@ -62,7 +48,7 @@ for cc in gcc clang-14; do
 			for atomic in 'fn:*op_*' sections; do
 				silent "$cc, $name, $atomic" "$name" "$atomic"
 			done
-			[ $cc-$file != "gcc-${file%.c}.c" ] || quiet "$cc, $name, predictions" unpredicted "$name"
+			[ $cc-$file != "gcc-${file%.c}.c" ] || unpredicted "$cc, $name" "$name"
 		done
 	done
 done

@@ -18,18 +18,6 @@ reports() { # reports FUNCTION ORDER PROGRAM: how many violations are told
 	if [ -f log ]; then grep -c 'atomicity violation' log; else echo 0; fi
 }
 
-# The least of up to five runs: a first look that another thread tells in its place can slip through, in about one run
-# of a hundred (doc/limits.md).
-least_reports() { # least_reports FUNCTION ORDER PROGRAM
-	local n least=9999
-	for _ in 1 2 3 4 5; do
-		n=$(reports "$@")
-		[ "$n" -ge "$least" ] || least=$n
-		[ "$least" -gt 0 ] || break
-	done
-	echo "$least"
-}
-
 found() { # found LABEL FUNCTION PROGRAM: told, in the bad order
 	if [ "$(reports "$2" bad "$3")" -ge 1 ]; then ok "$1"; else fail "$1" "$(cat out)"; fi
 }
@@ -45,7 +33,7 @@ both() { # both LABEL OPTIONS...
 	found "$label: a counter loaded, then stored" add ./lost
 	for form in TTAS TICKET OLD LOOP AGAIN; do
 		check "$label: spin_again, $form, builds" build spin_again again "$@" -D$form
-		same "$label: a load that is made again, $form" 0 "$(least_reports add bad ./again)"
+		same "$label: a load that is made again, $form" 0 "$(reports add bad ./again)"
 		same "$label: $form gives what it should" 2 "$(cat out)"
 	done
 }

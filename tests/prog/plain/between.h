@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What the monitor does not see of between.c: between_pace.c is built without it. */
+#ifndef BETWEEN_H
+#define BETWEEN_H
+
+/* Between two looks of the thread that waits: until another is allowed. */
+void pace(void);
+/* The lock is held by the thread that releases it step by step: the other may come. */
+void held(void);
+/* That thread, in front of its release, when the other waits; and behind it. */
+void steps_begin(void);
+void steps_end(void);
+/* Rounds of `work` by two threads, each with a look at another instruction. Returns how many; -1: it cannot be done. */
+long between_run(void (*work)(void), int stride);
+
+#endif
