@@ -5,7 +5,8 @@ inst_cc_src   := instrument/cc.c instrument/cc_look.c instrument/cc_probe.c
 inst_stub_src := $(call src,instrument/stub_*.c)
 inst_link     := $(O)/lib/atommon/link
 inst_files    := $(O)/bin/atommon-cc $(O)/bin/atommon-c++ $(O)/lib/libatommon-stub.so \
-	$(inst_link)/libtsan.so $(inst_link)/libtsan_preinit.o $(inst_link)/as
+	$(inst_link)/libtsan.so $(inst_link)/libtsan_preinit.o $(inst_link)/as \
+	$(O)/lib/atommon/include/bits/c++config.h
 
 $(O)/bin/atommon-cc: $(call obj,$(inst_cc_src))
 	$(call say,LINK,$@)
@@ -40,6 +41,9 @@ $(inst_link)/libtsan.so: $(O)/lib/libatommon-stub.so
 $(inst_link)/libtsan_preinit.o:
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -c -x c /dev/null -o $@
+
+$(O)/lib/atommon/include/%: instrument/include/%
+	$(Q)install -D -m 644 $< $@
 
 # The passes, for every LLVM whose headers are here (14 is in scripts/packages). A plugin must match
 # the clang that loads it; the wrapper takes the one of its compiler's version.

@@ -9,9 +9,11 @@
  *   ../lib/atommon/link/                libtsan.so (the stub again) and an empty libtsan_preinit.o:
  *                                       gcc's own -fsanitize=thread then links the stub; and as,
  *                                       which lets a program that is not watched pass by the callbacks
+ *   ../lib/atommon/include/             a header that makes libstdc++'s strings visible
  *   ../lib/atommon/{twin,symbolic}-MAJOR.so   the LLVM passes, for clang MAJOR
  */
 /* SPDX-License-Identifier: MIT */
+#include "atommon/containers.h"
 #include "atommon/strings.h"
 #include "instrument/cc.h"
 
@@ -161,6 +163,18 @@ static void keep_lines(struct am_cc_args *a, const struct am_cc_version *version
 	}
 }
 
+/* gcc makes moves of these behind the callbacks' back if it knows the size; as calls they are wrapped. */
+static void no_builtins(struct am_cc_args *a)
+{
+	static const char *const moved[] = {"memcpy",  "memmove", "mempcpy", "memset", "memcmp",
+					    "bcopy",   "bzero",	  "bcmp",    "strcpy", "stpcpy",
+					    "strncpy", "strcat",  "strncat", "strcmp", "strncmp",
+					    "sprintf", "snprintf"};
+
+	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
+		push(a, text("-fno-builtin-%s", moved[i]));
+}
+
 static void add_compile_options(struct am_cc_args *a, const struct am_cc_version *version,
 				const char *lib, bool symbolic)
 {
@@ -168,6 +182,9 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 	const char *pass = version->is_clang ? pass_for(lib, name, version->major) : NULL;
 
 	keep_lines(a, version);
+	/* Only bits/c++config.h is there. */
+	push(a, "-isystem");
+	push(a, text("%s/atommon/include", lib));
 	if (symbolic) {
 		if (!pass)
 			die("--symbolic needs a clang that the pass was built for (clang-14); "
@@ -204,6 +221,7 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 		push(a, "-Wno-tsan");
 		/* Functions must stay visible for ATOMMON_ATOMIC=fn:NAME; `inline` ones go. */
 		push(a, "-fno-inline-small-functions");
+		no_builtins(a);
 		/* A jump to the exit callback would come from the caller. */
 		push(a, "-fno-optimize-sibling-calls");
 		push(a, "-fno-inline-functions");
@@ -217,7 +235,8 @@ static void add_compile_options(struct am_cc_args *a, const struct am_cc_version
 static void add_link_options(struct am_cc_args *a, const char *lib, bool wraps)
 {
 #define X(name) #name,
-	static const char *const silent[] = {"memcpy", "memmove", "memset", AM_STRING_FUNCTIONS(X)};
+	static const char *const silent[] = {"memcpy", "memmove", "memset",
+					     AM_STRING_FUNCTIONS(X) AM_CONTAINER_FUNCTIONS(X)};
 #undef X
 
 	/* gcc has no callback for these. */
@@ -278,6 +297,9 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--symbolic") != 0 && strcmp(argv[i], "-static-libtsan") != 0)
 			push(&out, argv[i]);
+	/* The fortified forms are made moves, too, and cannot be kept from it. */
+	if (is_gcc)
+		push(&out, "-U_FORTIFY_SOURCE");
 	if (links)
 		add_link_options(&out, lib, is_gcc);
 	execvp(out.v[0], out.v);

@@ -4,7 +4,7 @@
  * allocate, lock, keep state, or touch memory that the real function would not.
  */
 /* SPDX-License-Identifier: MIT */
-#include "atommon/strings.h"
+#include "instrument/tell.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,26 +17,12 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #undef _FORTIFY_SOURCE
 
-#define EXPORT __attribute__((visibility("default")))
-
-extern const volatile int __atommon_armed;
-
-/* The preload library's takes precedence; pc and cfa are those of the caller's call. */
 EXPORT void __atommon_range(void *p, size_t n, int writes, void *pc, void *cfa)
 {
 	(void)p, (void)n, (void)writes, (void)pc, (void)cfa;
 }
 
-/* Macros, and helpers that are always inlined: they speak for the caller of an exported function. */
-#define TELL(p, n, writes)                                                                         \
-	((void)(__atommon_armed && (n) ? __atommon_range((void *)(p), n, writes,                   \
-							 __builtin_return_address(0),              \
-							 __builtin_dwarf_cfa())                    \
-				       : (void)0))
-#define reads(p, n) TELL(p, n, 0)
-#define writes(p, n) TELL(p, n, 1)
 #define ANY ((size_t)PTRDIFF_MAX) /* no bound */
-#define HELPER static inline __attribute__((always_inline))
 
 static inline size_t smaller(size_t a, size_t b)
 {
@@ -199,6 +185,26 @@ EXPORT char *__wrap_strstr(const char *s, const char *part)
 	return found;
 }
 
+/* Up to where it stopped. */
+#define SPAN(name)                                                                                 \
+	EXPORT size_t __wrap_##name(const char *s, const char *set)                                \
+	{                                                                                          \
+		const size_t n = name(s, set);                                                     \
+		reads_string(set);                                                                 \
+		reads(s, n + 1);                                                                   \
+		return n;                                                                          \
+	}
+SPAN(strspn)
+SPAN(strcspn)
+
+EXPORT char *__wrap_strpbrk(const char *s, const char *set)
+{
+	reads_string(set);
+	if (__atommon_armed)
+		reads(s, strcspn(s, set) + 1);
+	return strpbrk(s, set);
+}
+
 EXPORT char *__wrap_strdup(const char *s)
 {
 	reads_string(s);
@@ -266,6 +272,34 @@ EXPORT char *__wrap_strncat(char *to, const char *from, size_t n)
 	return strncat(to, from, n);
 }
 
+/* From where it began up to the end that it gave the word, which may be the string's own. */
+HELPER void cuts(char *word, char *from)
+{
+	if (__atommon_armed && word) {
+		const size_t n = (size_t)(word - from) + strlen(word) + 1;
+		reads(from, n);
+		writes(from + n - 1, 1);
+	}
+}
+
+EXPORT char *__wrap_strtok_r(char *s, const char *set, char **rest)
+{
+	char *from = s ? s : *rest, *word = strtok_r(s, set, rest);
+
+	reads_string(set);
+	cuts(word, from);
+	return word;
+}
+
+EXPORT char *__wrap_strsep(char **s, const char *set)
+{
+	char *from = *s, *word = strsep(s, set);
+
+	reads_string(set);
+	cuts(word, from);
+	return word;
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 /* What was looked at ends behind the last character that belongs to the number. */
@@ -320,6 +354,20 @@ EXPORT long long __wrap_atoll(const char *s)
 {
 	return number_at(s);
 }
+
+/* What is stored is up to the format, and is not told. */
+#define SCAN(name)                                                                                 \
+	EXPORT int __wrap_##name(const char *s, const char *format, ...)                           \
+	{                                                                                          \
+		va_list args;                                                                      \
+		reads_string(s);                                                                   \
+		va_start(args, format);                                                            \
+		const int n = vsscanf(s, format, args);                                            \
+		va_end(args);                                                                      \
+		return n;                                                                          \
+	}
+SCAN(sscanf)
+SCAN(__isoc99_sscanf)
 
 /* ---- printing into memory: told afterwards, for only then the length is known -------------------- */
 

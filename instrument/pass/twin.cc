@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include "instrument/pass/twin.h"
 
+#include "atommon/containers.h"
 #include "atommon/strings.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -88,7 +89,7 @@ struct Strings : PassInfoMixin<Strings> {
 	PreservedAnalyses run(Module &m, ModuleAnalysisManager &)
 	{
 #define X(name) #name,
-		static const StringSet<> names = {AM_STRING_FUNCTIONS(X)};
+		static const StringSet<> names = {AM_STRING_FUNCTIONS(X) AM_CONTAINER_FUNCTIONS(X)};
 #undef X
 		bool changed = false;
 		for (auto &f : m)
