@@ -169,6 +169,8 @@ static uint64_t feed(const struct am_sink_ops *sink, struct am_lane *lane, uint6
 		if (n == 0 || n < least ||
 		    !sink->units(lane->dir->thread, position(lane, *at), units, n))
 			return moved;
+		if (sink == &am_sink_record && am_tls.owned) /* read in a thread that is not its own */
+			am_ring_evict(lane, *at, n);
 		/* Release: a reader of a dead file must find the units in the trace first. */
 		__atomic_store_n(at, *at + n, __ATOMIC_RELEASE);
 		moved += n;

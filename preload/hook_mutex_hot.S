@@ -4,190 +4,137 @@
  * they do is am_log_own in log.h, where the reasons are; everything unusual is a jump to
  * hook_mutex.c. Run in application threads. No lock, no system call, errno untouched.
  *
- * In the lock, the call site is looked up before libc is called: the mutex is then held the shorter.
+ * In the lock, the call site and the own counter are looked up before libc is called: the mutex is then held
+ * the shorter. What is needed behind it is kept in registers: between the two locked instructions of a
+ * pair the processor waits for chains of loads more than for instructions (two words kept in the stack
+ * instead cost 2.5 ns).
  *
  * The place in the ring: head is read, then added to, then read again. If it is one more than before, the
  * place is what was read first, and base and phase, read in between, are of its lap; otherwise a
  * signal handler logged meanwhile, and the place has to be looked for. An exchange and add would take
  * longer, and all addresses would wait for it.
+ *
+ * Each is there twice. One look at a word tells the first copy that everything is logged and that this is
+ * for a recording only: nobody has to be woken behind a record, and no sections are followed (am_after).
+ * The second copy, for the checker, looks at that too.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/hot.h"
 
-/* The word in the stack where a caller's return address lay must still hold it. Slot n of the entry
- * in \entry. */
-	.macro	same_caller n, entry, otherwise
-	movq	HOT_S_SLOT + 8 * \n(\entry), %rcx
-	movq	HOT_S_CALLER + 8 * \n(\entry), %rdx
-	cmpq	%rdx, (%rcx)
-	jne	\otherwise
+/* The own counter of the mutex in %rdi, if it has one, into %r8. */
+	.macro	find_own
+	imull	$HOT_HASH, %edi, %r8d
+	leaq	am_owns(%rip), %r10
+	shrl	$HOT_OWN_SHIFT, %r8d
+	andl	$HOT_OWN_MASK, %r8d
+	addq	%r10, %r8
 	.endm
 
+/* The lock hook keeps the mutex in %rbx, its own counter in %rbp, the site as in w1 in %r12. */
 	.macro	leave_frame
-	.cfi_remember_state
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
+	popq	%r12
+	.cfi_def_cfa_offset 24
+	.cfi_restore %r12
 	popq	%rbp
-	.cfi_adjust_cfa_offset -8
+	.cfi_def_cfa_offset 16
 	.cfi_restore %rbp
 	popq	%rbx
-	.cfi_adjust_cfa_offset -8
+	.cfi_def_cfa_offset 8
 	.cfi_restore %rbx
 	.endm
 
-	.text
-	.globl	pthread_mutex_lock
-	.type	pthread_mutex_lock, @function
-	.p2align 6
-pthread_mutex_lock:
-	.cfi_startproc
-	cmpl	$HOT_ON, am_wiped(%rip)
-	jne	.Llock_off
-	pushq	%rbx
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %rbx, 0
-	pushq	%rbp
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %rbp, 0
-	subq	$8, %rsp /* aligned for the call */
-	.cfi_adjust_cfa_offset 8
-	movq	%rdi, %rbx
-	/* The entry of this call site, into %rbp. */
-	movq	24(%rsp), %rcx
-	leaq	32(%rsp), %rdx
-	movq	am_tls@gottpoff(%rip), %rax
-	rolq	$HOT_KEY_ROTATE, %rdx
-	movq	%fs:HOT_T_LANE(%rax), %rbp
-	xorq	%rcx, %rdx
-	testq	%rbp, %rbp
-	je	.Llock_unknown
-	imull	$HOT_HASH, %edx, %ecx
-	shrl	$32 - HOT_CACHE_BITS, %ecx
-	shll	$HOT_SITE_SHIFT, %ecx
-	addq	%rcx, %rbp
-	cmpq	%rdx, (%rbp)
+	.macro	in_frame
+	.cfi_def_cfa_offset 32
+	.cfi_offset %rbx, -16
+	.cfi_offset %rbp, -24
+	.cfi_offset %r12, -32
+	.endm
+
+	.macro	lock_body
+	testb	$HOT_UNUSUAL, HOT_KIND(%rdi)
 	jne	.Llock_unknown
-	same_caller 0, %rbp, .Llock_unknown
-	same_caller 1, %rbp, .Llock_unknown
-	same_caller 2, %rbp, .Llock_unknown
+	/* The entry of this call site, into %rsi. */
+	movq	am_tls@gottpoff(%rip), %rax
+	imulq	$HOT_SITE_HASH, (%rsp), %rdx
+	movq	%fs:HOT_T_LANE(%rax), %rcx
+	leaq	8(%rsp, %rdx), %rdx
+	testq	%rcx, %rcx
+	je	.Llock_unknown
+	movl	%edx, %esi
+	andl	$HOT_SITE_MASK, %esi
+	leaq	(%rcx, %rsi, HOT_SITE_SCALE), %rsi
+	cmpq	%rdx, (%rsi)
+	jne	.Llock_unknown
+	/* am_site_callers */
+	movq	HOT_S_SLOT(%rsi), %rcx
+	movq	HOT_S_SLOT + 8(%rsi), %rdx
+	movq	HOT_S_SLOT + 16(%rsi), %r9
+	imulq	$HOT_SITE_HASH, (%rcx), %rcx
+	addq	(%rdx), %rcx
+	imulq	$HOT_SITE_HASH, %rcx
+	addq	(%r9), %rcx
+	cmpq	%rcx, HOT_S_CALLERS(%rsi)
+	jne	.Llock_unknown
+	find_own
+	pushq	%rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbx, -16
+	movq	%rdi, %rbx
+	pushq	%rbp
+	.cfi_def_cfa_offset 24
+	.cfi_offset %rbp, -24
+	movq	%r8, %rbp
+	pushq	%r12
+	.cfi_def_cfa_offset 32
+	.cfi_offset %r12, -32
+	movq	HOT_S_SITE(%rsi), %r12
 
 	call	*am_real + HOT_REAL_LOCK(%rip)
 
 	movq	am_tls@gottpoff(%rip), %rdi
-	imull	$HOT_HASH, %ebx, %r8d
-	leaq	am_owns(%rip), %r10
 	testl	%eax, %eax
 	jne	.Llock_unusual
 	movq	%fs:HOT_T_HEAD(%rdi), %rcx
-	shrl	$HOT_OWN_SHIFT, %r8d
-	testb	$HOT_UNUSUAL, HOT_KIND(%rbx)
-	jne	.Llock_unusual
-	andl	$HOT_OWN_MASK, %r8d
 	cmpq	$0, %fs:HOT_T_EVENT(%rdi)
 	jne	.Llock_unusual
-	addq	%r10, %r8
 	cmpq	%fs:HOT_T_LIMIT(%rdi), %rcx
 	jae	.Llock_unusual
-	cmpq	%rbx, (%r8)
+	cmpq	%rbx, (%rbp)
 	jne	.Llock_unusual
 	movq	%fs:HOT_T_BASE(%rdi), %r11
 	leaq	1(%rcx), %r9
 	movq	%fs:HOT_T_PHASE(%rdi), %rdx
 	incq	%fs:HOT_T_HEAD(%rdi)
-	movl	HOT_O_NEXT(%r8), %esi
+	movl	HOT_O_NEXT(%rbp), %esi
 	cmpq	%fs:HOT_T_HEAD(%rdi), %r9
 	jne	.Llock_late
 	shlq	$HOT_UNIT_SHIFT, %rcx
 	leal	1(%rsi), %r10d
+	orq	%r12, %rsi
 	shlq	$HOT_OBJECT_SHIFT, %rbx
-	orq	HOT_S_SITE(%rbp), %rsi
-	movl	%r10d, HOT_O_NEXT(%r8)
-	orq	%rdx, %rbx
+	movl	%r10d, HOT_O_NEXT(%rbp)
 	movq	%rsi, 8(%r11, %rcx)
-	orq	$HOT_W0_ACQUIRE, %rbx
+	leaq	HOT_W0_ACQUIRE(%rbx, %rdx), %rbx
 	movq	%rbx, (%r11, %rcx) /* partner: am_ring_has */
-	prefetchw HOT_AHEAD(%r11, %rcx)
 	leave_frame
-	cmpl	$0, am_after(%rip)
-	jne	am_lock_and_wake
-	ret
-	.cfi_restore_state
+	.endm
 
-.Llock_late:
-	movq	%rbx, %rdi
-	movq	%rcx, %rsi
-	movl	$HOT_W0_ACQUIRE, %edx
-	movq	HOT_S_SITE(%rbp), %rcx
-	call	am_log_own_late
-	leave_frame
-	xorl	%eax, %eax
-	ret
-	.cfi_restore_state
-
-.Llock_unknown:
-	movq	%rbx, %rdi
-	leave_frame
-	movq	(%rsp), %rsi
-	leaq	8(%rsp), %rdx
-	jmp	am_lock_fully
-	.cfi_restore_state
-
-.Llock_unusual: /* libc answered %eax */
-	movq	%rbx, %rdi
-	movl	%eax, %esi
-	leave_frame
-	movq	(%rsp), %rdx
-	leaq	8(%rsp), %rcx
-	jmp	am_lock_slowly
-	.cfi_restore_state
-
-.Llock_off:
-	.cfi_def_cfa_offset 8
-	.cfi_restore %rbp
-	.cfi_restore %rbx
-	cmpl	$HOT_DEFER, am_wiped(%rip)
-	je	.Llock_defer
-	cmpl	$0, am_wiped(%rip)
-	je	.Llock_first
-	jmp	*am_real + HOT_REAL_LOCK(%rip)
-.Llock_defer:
-	movq	(%rsp), %rsi
-	leaq	8(%rsp), %rdx
-	jmp	am_lock_deferring
-.Llock_first:
-	movq	(%rsp), %rsi
-	leaq	8(%rsp), %rdx
-	jmp	am_lock_first
-	.cfi_endproc
-	.size	pthread_mutex_lock, .-pthread_mutex_lock
-
-	.globl	pthread_mutex_unlock
-	.type	pthread_mutex_unlock, @function
-	.p2align 6
-pthread_mutex_unlock:
-	.cfi_startproc
-	cmpl	$HOT_ON, am_wiped(%rip)
-	jne	.Lunlock_off
+	.macro	unlock_body
 	movq	(%rsp), %rsi
 	movq	am_tls@gottpoff(%rip), %rdx
 	testb	$HOT_UNUSUAL, HOT_KIND(%rdi)
 	jne	.Lunlock_unusual
+	imull	$HOT_SITE_HASH, %esi, %eax
 	movq	%fs:HOT_T_HEAD(%rdx), %rcx
-	imull	$HOT_HASH, %edi, %r8d
 	cmpq	$0, %fs:HOT_T_EVENT(%rdx)
 	jne	.Lunlock_unusual
-	imull	$HOT_HASH, %esi, %eax
 	cmpq	%fs:HOT_T_LIMIT(%rdx), %rcx
 	jae	.Lunlock_unusual
-	leaq	am_owns(%rip), %r10
-	shrl	$32 - HOT_CACHE_BITS, %eax
-	shll	$HOT_PC_SHIFT, %eax
-	shrl	$HOT_OWN_SHIFT, %r8d
+	andl	$HOT_PC_MASK, %eax
 	addq	%fs:HOT_T_LANE(%rdx), %rax
-	andl	$HOT_OWN_MASK, %r8d
-	addq	%r10, %r8
 	cmpq	%rsi, HOT_PC(%rax)
 	jne	.Lunlock_unusual
+	find_own
 	cmpq	%rdi, (%r8)
 	jne	.Lunlock_unusual
 	movq	%fs:HOT_T_BASE(%rdx), %r11
@@ -203,38 +150,117 @@ pthread_mutex_unlock:
 	orq	HOT_PC + HOT_P_SITE(%rax), %rsi
 	shlq	$HOT_OBJECT_SHIFT, %rdx
 	movl	%r9d, HOT_O_NEXT(%r8)
-	orq	%r10, %rdx
 	movq	%rsi, 8(%r11, %rcx)
-	orq	$HOT_W0_RELEASE, %rdx
+	leaq	HOT_W0_RELEASE(%rdx, %r10), %rdx
 	movq	%rdx, (%r11, %rcx) /* partner: am_ring_has */
 	prefetchw HOT_AHEAD(%r11, %rcx)
-	cmpq	$0, am_after(%rip)
-	jne	am_unlock_after
+	.endm
+
+	.text
+	.globl	pthread_mutex_lock
+	.type	pthread_mutex_lock, @function
+	.p2align 6
+pthread_mutex_lock:
+	.cfi_startproc
+	cmpq	$HOT_ON, am_wiped(%rip) /* and not checking */
+	jne	.Llock_else
+	lock_body
+	ret
+
+.Llock_late:
+	in_frame
+	movq	%rbx, %rdi
+	movq	%rcx, %rsi
+	movl	$HOT_W0_ACQUIRE, %edx
+	movq	%r12, %rcx
+	call	am_log_own_late
+	leave_frame
+	xorl	%eax, %eax
+	ret
+
+.Llock_unusual: /* libc answered %eax */
+	in_frame
+	movq	%rbx, %rdi
+	movl	%eax, %esi
+	leave_frame
+	movq	(%rsp), %rdx
+	leaq	8(%rsp), %rcx
+	jmp	am_lock_slowly
+
+.Llock_else:
+	movl	am_wiped(%rip), %eax
+	cmpl	$HOT_ON, %eax
+	jae	.Llock_check
+	testl	%eax, %eax
+	je	.Llock_first
+	jmp	*am_real + HOT_REAL_LOCK(%rip)
+.Llock_first:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	jmp	am_lock_first
+.Llock_unknown:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	jmp	am_lock_fully
+.Llock_defer:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	jmp	am_lock_deferring
+
+	.p2align 4
+.Llock_check:
+	jne	.Llock_defer
+	lock_body
+	cmpl	$0, am_after(%rip)
+	jne	am_lock_and_wake
+	ret
+	.cfi_endproc
+	.size	pthread_mutex_lock, .-pthread_mutex_lock
+
+	.globl	pthread_mutex_unlock
+	.type	pthread_mutex_unlock, @function
+	.p2align 6
+pthread_mutex_unlock:
+	.cfi_startproc
+	cmpq	$HOT_ON, am_wiped(%rip) /* and not checking */
+	jne	.Lunlock_else
+	unlock_body
 	jmp	*am_real + HOT_REAL_UNLOCK(%rip)
 
 .Lunlock_late:
 	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
+	.cfi_def_cfa_offset 16
 	movq	%rcx, %rsi
 	movl	$HOT_W0_RELEASE, %edx
 	movq	HOT_PC + HOT_P_SITE(%rax), %rcx
 	call	am_log_own_late
 	popq	%rdi
-	.cfi_adjust_cfa_offset -8
+	.cfi_def_cfa_offset 8
 	jmp	am_unlock_after
 
-.Lunlock_off:
-	movq	(%rsp), %rsi
-	leaq	8(%rsp), %rdx
-	cmpl	$HOT_DEFER, am_wiped(%rip)
-	je	am_unlock_deferring
-	cmpl	$0, am_wiped(%rip)
-	je	am_unlock_slowly
+.Lunlock_else:
+	movl	am_wiped(%rip), %eax
+	cmpl	$HOT_ON, %eax
+	jae	.Lunlock_check
+	testl	%eax, %eax
+	je	.Lunlock_unusual
 	jmp	*am_real + HOT_REAL_UNLOCK(%rip)
 .Lunlock_unusual:
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
 	jmp	am_unlock_slowly
+.Lunlock_defer:
+	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
+	jmp	am_unlock_deferring
+
+	.p2align 4
+.Lunlock_check:
+	jne	.Lunlock_defer
+	unlock_body
+	cmpq	$0, am_after(%rip)
+	jne	am_unlock_after
+	jmp	*am_real + HOT_REAL_UNLOCK(%rip)
 	.cfi_endproc
 	.size	pthread_mutex_unlock, .-pthread_mutex_unlock
 

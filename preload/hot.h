@@ -14,15 +14,15 @@
 #define HOT_T_EVENT 40
 #define HOT_T_LANE 48
 
-/* struct am_site_cached, of 1 << HOT_SITE_SHIFT bytes, 1 << HOT_CACHE_BITS of them */
-#define HOT_SITE_SHIFT 6
-#define HOT_CACHE_BITS 7
+/* struct am_site_cached; offset of an entry: these bits of the key, times the scale */
+#define HOT_SITE_MASK 0x7f0
+#define HOT_SITE_SCALE 4
 #define HOT_S_SLOT 8
-#define HOT_S_CALLER 32
+#define HOT_S_CALLERS 32
 #define HOT_S_SITE 56
 
-/* struct am_pc_cached, of 1 << HOT_PC_SHIFT bytes, as many, from HOT_PC on */
-#define HOT_PC_SHIFT 4
+/* struct am_pc_cached, from HOT_PC on; offset of an entry: these bits of the hash */
+#define HOT_PC_MASK 0x7f0
 #define HOT_PC 8192
 #define HOT_P_SITE 8
 
@@ -32,8 +32,8 @@
 #define HOT_O_NEXT 8
 
 #define HOT_UNIT_SHIFT 4
-#define HOT_HASH 0x9e3779b1
-#define HOT_KEY_ROTATE 16
+#define HOT_HASH 0x9e3779b1	 /* of own counters */
+#define HOT_SITE_HASH 0x61c88647 /* of call sites */
 #define HOT_AHEAD 512
 
 /* w0 of a record without phase and object */

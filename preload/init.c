@@ -162,6 +162,7 @@ static uint32_t start(bool is_child)
 	am_process_watch_exits();
 	am_functions_resolve();
 	am_view_prepare();
+	am_wiped.is_checking = am_opt.mode != AM_MODE_RECORD;
 	const bool is_all = am_opt.mode != AM_MODE_CHECK || strstr(am_opt.atomic, "sections") != NULL;
 	return is_all ? AM_ON : AM_IDLE;
 }

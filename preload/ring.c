@@ -5,6 +5,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <assert.h>
+#include <cpuid.h>
 
 #include "preload/runtime.h"
 
@@ -61,6 +62,27 @@ size_t am_ring_whole(const struct am_lane *lane, uint64_t from, size_t max)
 		whole = ++n;
 	}
 	return whole;
+}
+
+static bool has_clflushopt(void)
+{
+	static uint8_t known; /* 1: no, 2: yes. Only one thread at a time is the consumer */
+	unsigned a, b, c, d;
+
+	if (!known)
+		known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_CLFLUSHOPT ? 2 : 1;
+	return known == 2;
+}
+
+void am_ring_evict(const struct am_lane *lane, uint64_t from, size_t n)
+{
+	enum { PER_LINE = 64 / sizeof(struct am_unit) };
+
+	if (!has_clflushopt())
+		return;
+	/* Not the line where the last units stand: the producer may be writing there. */
+	for (size_t k = 0; k + PER_LINE <= n; k += PER_LINE)
+		__asm__ volatile("clflushopt %0" : : "m"(lane->units[(from + k) & lane->mask]) : "memory");
 }
 
 size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end)

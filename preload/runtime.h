@@ -75,6 +75,14 @@ size_t am_ring_whole(const struct am_lane *lane, uint64_t from, size_t max);
 /* Copy whole records from ring index `from` on; at most max units. */
 size_t am_ring_collect(const struct am_lane *lane, uint64_t from, struct am_unit *out, size_t max);
 
+/*
+ * These units were read, and their space is about to be given back: take their lines out of every cache. A
+ * line that the producer finds in the cache of another core has to be asked for, store by store, and the
+ * next locked instruction waits for the answer; one that is in no cache is fetched ahead by the
+ * processor itself, for the ring is written in order.
+ */
+void am_ring_evict(const struct am_lane *lane, uint64_t from, size_t n);
+
 /* Put `lost` records into the units of [from, end) that were reserved and never written. Only by
  * the producer itself outside any record, or when the producer is gone. Returns how many. */
 size_t am_ring_repair(struct am_lane *lane, uint64_t from, uint64_t end);

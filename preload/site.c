@@ -16,6 +16,8 @@
 
 enum { HASH_SIZE = 65536, MISSES_MAX = 20000 };
 
+static const uintptr_t nothing; /* where slots of callers point that are not there */
+
 /* Open addressing; 0 is empty. Entries are never moved or removed. */
 static uint32_t table[HASH_SIZE];
 
@@ -141,7 +143,7 @@ void am_site_clear(struct am_lane *lane)
 	memset(caches->pc, 0, sizeof caches->pc);
 	for (unsigned i = 0; i < AM_SITE_CACHE; i++)
 		for (unsigned k = 0; k < 3; k++)
-			caches->site[i].slot[k] = &caches->site[i].caller[k];
+			caches->site[i].slot[k] = &nothing;
 	if (lane->deep)
 		memset(lane->deep, 0, AM_SITE_CACHE * sizeof *lane->deep);
 	if (lane->wide)
@@ -165,7 +167,7 @@ static uint32_t find_wide(const struct am_lane *lane, uint64_t key)
 	return 0;
 }
 
-/* What the fast cache just learnt. Unused slots point into their own entry. */
+/* What the fast cache just learnt. */
 static void keep_wide(struct am_lane *lane, uint64_t key, const struct am_site_cached *from)
 {
 	if (!lane->wide && lane->site_misses > WIDE_AFTER)
@@ -174,10 +176,8 @@ static void keep_wide(struct am_lane *lane, uint64_t key, const struct am_site_c
 		return;
 	struct am_site_cached *e = wide_set(lane, key) + lane->site_misses % WIDE_WAYS;
 	e->key = 0;
-	for (unsigned i = 0; i < 3; i++) {
-		e->caller[i] = from->caller[i];
-		e->slot[i] = from->slot[i] == &from->caller[i] ? &e->caller[i] : from->slot[i];
-	}
+	memcpy(e->slot, from->slot, sizeof e->slot);
+	e->callers = from->callers;
 	e->site = from->site;
 	e->key = from->key;
 }
@@ -225,20 +225,19 @@ uint32_t am_site_miss(struct am_here here, bool is_nested)
 	} else if (!is_nested) {
 		struct am_site_cached *e = am_site_entry(t, key);
 		bool is_cacheable = true;
+		e->key = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		for (unsigned i = 0; i < 3; i++) {
-			e->slot[i] = &e->caller[i];
-			e->caller[i] = 0;
-			if (i + 1 >= n)
-				continue;
-			is_cacheable &= f[i + 1].slot != 0;
-			e->slot[i] = (const uintptr_t *)f[i + 1].slot;
-			e->caller[i] = f[i + 1].pc;
+			const bool is_used = i + 1 < n;
+			is_cacheable &= !is_used || f[i + 1].slot != 0;
+			e->slot[i] = is_used && f[i + 1].slot ? (const uintptr_t *)f[i + 1].slot :
+								&nothing;
 		}
+		e->callers = am_site_callers(e);
 		e->site = (uint64_t)id << 32;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		e->key = is_cacheable ? key : 0;
-		if (!is_cacheable)
-			e->slot[0] = e->slot[1] = e->slot[2] = &e->caller[0];
-		else if (!lane->is_pc_only)
+		if (is_cacheable && !lane->is_pc_only)
 			keep_wide(lane, key, e);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -137,6 +137,25 @@ Test(ring, units_never_written_become_losses)
 	cr_assert_eq(seen.lost, 3);
 }
 
+/* Taking lines out of the caches loses nothing of what stands there, nor of what is written there next. */
+Test(ring, evicted_units_are_still_there)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	for (unsigned i = 0; i < 200; i++)
+		hook(AM_SIGNAL, 0x1000 + i);
+	struct am_lane *lane = am_tls.lane;
+	struct am_unit before[512];
+	const size_t n = lane->mask + 1 < 512 ? lane->mask + 1 : 512;
+	memcpy(before, lane->units, n * sizeof *before);
+	am_ring_evict(lane, lane->mask - 7, 201); /* round the end */
+	am_ring_evict(lane, am_tls.head - 1, 1);
+	cr_assert_eq(memcmp(before, lane->units, n * sizeof *before), 0);
+	for (unsigned i = 0; i < 300; i++)
+		hook(AM_SIGNAL, 0x1000 + i);
+	end();
+	cr_assert_eq(seen.by_kind[AM_SIGNAL], 500);
+}
+
 /* ---- signals --------------------------------------------------------------------------------- */
 
 static volatile uint64_t handled;
@@ -420,6 +439,61 @@ Test(sites, tell_callers_apart)
 	cr_assert_neq(a[0], b[0]);
 	const uint64_t *frames = am_area.sites + (size_t)a[0] * am_area.site_words;
 	cr_assert_eq(frames[0], am_opt.stack);
+}
+
+/* Callers are compared as one number, mixed from three: it must be the same exactly when all three are. The
+ * twin compares them one by one. Return addresses of one program differ by little, and come in any order. */
+Test(sites, callers_mixed_into_a_number_are_still_told_apart)
+{
+	enum { ROUNDS = 200000, NEAR = 1 << 20 };
+	const uintptr_t module[3] = {0x401000, 0x7f1234560000, 0x7f1234560000 + NEAR};
+	unsigned same = 0;
+
+	srandom(1);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uintptr_t a[3], b[3];
+		for (unsigned k = 0; k < 3; k++)
+			a[k] = b[k] = module[random() % 3] + (uintptr_t)(random() % NEAR);
+		switch (random() % 4) {
+		case 0: /* by a few bytes each, or not at all */
+			for (unsigned k = 0; k < 3; k++)
+				b[k] += (uintptr_t)(random() % 3 * 5) - 5;
+			break;
+		case 1:
+			b[0] = a[random() % 3], b[1] = a[random() % 3], b[2] = a[random() % 3];
+			break;
+		case 2:
+			for (unsigned k = 0; k < 3; k++)
+				b[k] = module[random() % 3] + (uintptr_t)(random() % NEAR);
+			break;
+		default:
+			break;
+		}
+		const struct am_site_cached x = {.slot = {&a[0], &a[1], &a[2]}}, y = {.slot = {&b[0], &b[1], &b[2]}};
+		const bool is_same = memcmp(a, b, sizeof a) == 0;
+		cr_assert_eq(am_site_callers(&x) == am_site_callers(&y), is_same, "round %u", i);
+		same += is_same;
+	}
+	cr_expect_gt(same, ROUNDS / 8);
+}
+
+/* Depths that alternate, and calls that stand side by side, do not take one another's entry. */
+Test(sites, neighbours_have_entries_of_their_own)
+{
+	begin(4096, AM_OVERFLOW_BLOCK);
+	const uintptr_t pc = 0x401237, cfa = 0x7ffc12345670;
+	const struct am_site_cached *here = am_site_entry(&am_tls, am_site_key((struct am_here){pc, cfa}));
+
+	for (uintptr_t d = 16; d < 2048; d += 16)
+		cr_assert_neq(am_site_entry(&am_tls, am_site_key((struct am_here){pc, cfa + d})), here, "depth +%lu",
+			      (unsigned long)d);
+	for (uintptr_t d = 5; d < 16; d++) { /* a call takes five bytes */
+		cr_expect_neq(am_site_entry(&am_tls, am_site_key((struct am_here){pc + d, cfa})), here, "pc +%lu",
+			      (unsigned long)d);
+		cr_expect_neq(am_site_pc_entry(&am_tls, pc + d), am_site_pc_entry(&am_tls, pc), "pc +%lu",
+			      (unsigned long)d);
+	}
+	end();
 }
 
 Test(paths, placeholders)
