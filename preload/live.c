@@ -79,10 +79,14 @@ static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	(void)ctx;
 	report_until(cycle->close_index);
-	if (!am_reporter_cycle(live.reporter, cycle, NULL, NULL))
-		return;
+	am_reporter_cycle(live.reporter, cycle, NULL, NULL);
+}
+
+static void on_new(void *ctx, const struct am_violation *v)
+{
+	(void)ctx;
 	am_statuspage_add(&am_statuspage()->violations, 1);
-	am_live_react(am_reporter_last(live.reporter));
+	am_live_react(v);
 }
 
 static void on_twin_cycle(void *ctx, const struct am_cycle *cycle)
@@ -199,6 +203,8 @@ static bool open_reporter(void)
 		.status = AM_OBSERVED,
 		.model = "",
 		.next = live.next,
+		.on_new = on_new,
+		.waits = am_opt.on_violation != AM_ON_CONTINUE, /* stop where it happened, not later */
 	};
 
 	if (am_opt.mode == AM_MODE_BOTH && am_area.file->trace[0]) {
@@ -252,7 +258,7 @@ bool am_live_open(struct am_mem *mem)
 	memset(&live, 0, sizeof live);
 	live.mem = mem;
 	am_symbolizer_stop(); /* of the parent, after a fork */
-	am_symbolizer_init(am_first_getenv("ATOMMON_SYMBOLIZER"));
+	am_symbolizer_init(am_first_getenv("ATOMMON_SYMBOLIZER"), mem);
 	am_symbolizer_meanwhile(am_drain_pump);
 	open_log();
 	am_live_settings();
@@ -284,26 +290,30 @@ static void publish(void)
 
 void am_live_pass(void)
 {
-	if (!live.reporter || live.events == live.told.events)
+	if (!live.reporter)
 		return;
-	check_batch();
-	publish();
+	if (live.events != live.told.events) {
+		check_batch();
+		publish();
+	}
+	am_reporter_settle(live.reporter, false);
 }
 
-/* What is held back for a thread that does nothing goes on after a while. True: look again. */
+/* What is held back for a thread that does nothing goes on after a while; reports wait for names. True: look again. */
 bool am_live_watch(uint64_t now_ms)
 {
 	const uint64_t held = live.vain ? am_vain_held(live.vain) : 0;
+	const bool is_waiting = live.reporter && am_reporter_settle(live.reporter, false);
 
 	if (held != live.held)
 		live.held_ms = now_ms;
 	live.held = held;
 	if (!held || now_ms - live.held_ms < LOOK_MS)
-		return held;
+		return held || is_waiting;
 	am_vain_hurry(live.vain);
 	check_batch();
 	publish();
-	return false;
+	return is_waiting;
 }
 
 static void name_unused(void *ctx, const char *message)
@@ -319,6 +329,7 @@ int am_live_close(void)
 	am_vain_hurry(live.vain);
 	check_batch();
 	am_vain_finish(live.vain);
+	am_reporter_settle(live.reporter, true);
 	publish();
 	am_reporter_finish(live.reporter);
 	if (am_opt.verbose >= 1) {

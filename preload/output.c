@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #include "atommon/mem.h"
+#include "preload/helper.h"
 #include "preload/log.h"
 #include "preload/msg.h"
 #include "preload/runtime.h"
 #include "preload/statuspage.h"
-#include "preload/symbolizer.h"
 
 enum { LOCK_TRIES = 200, LOCK_WAIT_NS = 2000000, WRITE_WAIT_MS = 2000, FIRST_BYTES = 16 * 1024 };
 

@@ -1,265 +1,94 @@
 /*
- * The client of atommon-symbolize. Drain thread only: hooks never come here.
+ * Questions to the helper and its answers (include/atommon/symbolize.h). Drain thread only: hooks never come
+ * here.
  *
- * 1. The host must not notice the helper: no SIGCHLD, nothing for its wait() to reap. execve resets
- *    the exit signal of a process to SIGCHLD, so the helper cannot be our child: a short-lived clone
- *    with exit signal 0 starts it and ends, and it belongs to init. A host that adopts orphans (init
- *    itself, a subreaper) goes without helper.
- * 2. The host may close all descriptors and reuse their numbers: before each use the socket is
- *    compared with what was opened.
- * 3. Absence, death or slowness of the helper costs names, never the report: every wait has a limit,
- *    after which the helper is given up for this process.
+ * 1. Nobody waits for a name unless he says so: a question is sent, and until the answer is there "unknown"
+ *    is the answer, which is counted (struct am_symbolizer). Questions are answered in their order.
+ * 2. Each place is asked for once (answers.h).
+ * 3. Absence, death or slowness of the helper costs names, never the report: when nothing comes for too long
+ *    the helper is given up for this process, and nobody waits any more.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/symbolizer.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "atommon/symbolize.h"
+#include "preload/answers.h"
+#include "preload/helper.h"
 
-enum { FIRST_MS = 4000, NEXT_MS = 1500, STACK_BYTES = 64 * 1024, MAX_INLINED = 8, HIGH_FD = 1000,
-       MAX_TRIES = 3, MEANWHILE_MS = 1 };
+enum { FIRST_MS = 4000, NEXT_MS = 1500, MAX_INLINED = 8, MEANWHILE_MS = 1, OPEN_MAX = 1 << 10 };
 
 static struct {
-	char path[1024]; /* of the helper; "" none */
-	unsigned tries; /* helpers started */
-	bool is_lost;
-	int fd;
-	dev_t dev; /* of the socket */
-	ino_t ino;
-	uint32_t seq;
-	bool has_answered;
 	void (*meanwhile)(void);
-	size_t n; /* bytes in the buffer */
-	char buf[2 * AM_SYMBOLIZE_LINE];
-	char text[MAX_INLINED][AM_SYMBOLIZE_LINE]; /* of the last answer */
-} helper = {.fd = -1};
-
-/* ---- where it is ----------------------------------------------------------------------------- */
-
-/* The file this code was mapped from. /proc rather than the dynamic linker: no lock of its. */
-bool am_own_path(char *out, size_t size)
-{
-	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	const uintptr_t here = (uintptr_t)&am_own_path;
-	char buf[4096];
-	size_t n = 0;
-	ssize_t got;
-	bool found = false;
-
-	if (fd < 0)
-		return false;
-	while (!found && (got = read(fd, buf + n, sizeof buf - 1 - n)) > 0) {
-		n += (size_t)got;
-		buf[n] = 0;
-		char *line = buf, *eol;
-		for (; !found && (eol = strchr(line, '\n')); line = eol + 1) {
-			uintptr_t low = 0, high = 0, *v = &low;
-			*eol = 0;
-			const char *p = line;
-			for (; *p && *p != ' '; p++) {
-				if (*p == '-')
-					v = &high;
-				else
-					*v = *v << 4 | (uintptr_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
-			}
-			const char *path = strchr(p, '/');
-			if (here >= low && here < high && path && strlen(path) < size) {
-				strcpy(out, path);
-				found = true;
-			}
-		}
-		n -= (size_t)(line - buf);
-		memmove(buf, line, n);
-		if (n == sizeof buf - 1)
-			n = 0; /* a line longer than the buffer is not ours */
-	}
-	close(fd);
-	return found;
-}
+	int fd;
+	uint64_t asked, answered, missed;
+	uint64_t open[OPEN_MAX]; /* keys of the questions that are not answered, by number */
+	int64_t heard_ms;	 /* when an answer, or the first question after all were answered */
+	bool has_answered;
+	char out[AM_SYMBOLIZE_LINE]; /* the rest of a question that did not fit into the socket */
+	size_t n_out;
+	char in[2 * AM_SYMBOLIZE_LINE];
+	size_t n_in;
+	char text[MAX_INLINED * AM_SYMBOLIZE_LINE]; /* of the answer that is coming in */
+	size_t n_text;
+} talk;
 
 void am_symbolizer_meanwhile(void (*fn)(void))
 {
-	helper.meanwhile = fn;
+	talk.meanwhile = fn;
 }
 
-void am_symbolizer_init(const char *path)
+/* Whoever was asked answers no more. */
+static void hang_up(void)
 {
-	static const char name[] = "/bin/atommon-symbolize";
-	const int saved = errno;
-
-	helper.path[0] = 0;
-	if (path) {
-		if (strlen(path) < sizeof helper.path)
-			strcpy(helper.path, path);
-	} else if (am_own_path(helper.path, sizeof helper.path - sizeof name)) {
-		/* DIR/lib/libatommon.so: DIR/bin/atommon-symbolize */
-		for (int i = 0; i < 2; i++) {
-			char *slash = strrchr(helper.path, '/');
-			if (slash)
-				*slash = 0;
-		}
-		strcat(helper.path, name);
-	} else
-		helper.path[0] = 0;
-	errno = saved;
+	talk.answered = talk.asked;
+	talk.n_out = talk.n_in = talk.n_text = 0;
+	talk.has_answered = false;
+	am_answers_drop_asked();
 }
 
-/* ---- starting it ----------------------------------------------------------------------------- */
-
-struct start {
-	char *argv[2], *env[4];
-	int fd; /* the helper's end */
-	char *stack;
-};
-
-/* Runs in the helper-to-be, on memory shared with the host: system calls only. */
-static int become_helper(void *arg)
+void am_symbolizer_init(const char *path, struct am_mem *mem)
 {
-	struct start *s = arg;
-	sigset_t none;
-
-	sigemptyset(&none);
-	for (int sig = 1; sig < 32; sig++) {
-		const struct {
-			void (*handler)(int);
-			unsigned long flags;
-			void *restorer;
-			uint64_t mask;
-		} usual = {SIG_DFL, 0, NULL, 0};
-		syscall(SYS_rt_sigaction, sig, &usual, NULL, sizeof(uint64_t));
-	}
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t));
-	syscall(SYS_setsid);
-	const long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-	const long stays = syscall(SYS_fcntl, s->fd, F_DUPFD, 3);
-	if (stays >= 0 && null >= 0 && syscall(SYS_dup2, stays, 0) == 0 &&
-	    syscall(SYS_dup2, stays, 1) == 1 && syscall(SYS_dup2, null, 2) == 2) {
-		syscall(SYS_close_range, 3u, ~0u, 0u);
-		syscall(SYS_execve, s->argv[0], s->argv, s->env);
-	}
-	syscall(SYS_exit_group, 127);
-	return 0;
-}
-
-/* Runs in the go-between. */
-static int start_helper(void *arg)
-{
-	struct start *s = arg;
-
-	/* Its own stack: the lower half of what the go-between was given. */
-	clone(become_helper, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s);
-	syscall(SYS_exit_group, 0);
-	return 0;
-}
-
-static bool adopts_orphans(void)
-{
-	int is_subreaper = 0;
-
-	return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper);
-}
-
-/* Up, away from the numbers that programs expect to be free. */
-static int move_high(int fd)
-{
-	struct rlimit lim;
-	int high = HIGH_FD;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < HIGH_FD + 24)
-		high = lim.rlim_cur > 64 ? (int)lim.rlim_cur - 24 : 3;
-	const int moved = fcntl(fd, F_DUPFD_CLOEXEC, high);
-	if (moved < 0)
-		return fd;
-	close(fd);
-	return moved;
-}
-
-static bool start(void)
-{
-	struct start s = {.argv = {helper.path, NULL},
-			  .env = {(char *)"PATH=/usr/bin:/bin", (char *)"LC_ALL=C.UTF-8", NULL}};
-	int pair[2];
-	struct stat st;
-
-	if (!helper.path[0] || access(helper.path, X_OK) != 0 || adopts_orphans())
-		return false;
-	s.stack = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s.stack == MAP_FAILED)
-		return false;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-		munmap(s.stack, 2 * STACK_BYTES);
-		return false;
-	}
-	s.fd = pair[1];
-	const int pid = clone(start_helper, s.stack + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, &s);
-	int status;
-	while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
-		;
-	close(pair[1]);
-	munmap(s.stack, 2 * STACK_BYTES);
-	helper.fd = move_high(pair[0]);
-	if (pid < 0 || fstat(helper.fd, &st) != 0) {
-		close(helper.fd);
-		helper.fd = -1;
-		return false;
-	}
-	helper.dev = st.st_dev;
-	helper.ino = st.st_ino;
-	return true;
-}
-
-static bool is_ours(void)
-{
-	struct stat st;
-
-	return helper.fd >= 0 && fstat(helper.fd, &st) == 0 && st.st_dev == helper.dev &&
-	       st.st_ino == helper.ino;
-}
-
-static bool ready(void)
-{
-	if (helper.is_lost)
-		return false;
-	if (is_ours())
-		return true;
-	/* None yet; or closed by the host; or the consumer is another thread, with another table. */
-	helper.fd = -1;
-	helper.n = 0;
-	helper.has_answered = false;
-	helper.is_lost = helper.tries++ == MAX_TRIES || !start();
-	return !helper.is_lost;
+	am_answers_open(mem);
+	hang_up();
+	am_helper_init(path);
 }
 
 void am_symbolizer_stop(void)
 {
-	if (is_ours())
-		close(helper.fd);
-	helper.fd = -1;
-	helper.is_lost = helper.has_answered = false;
-	helper.tries = 0;
-	helper.n = 0;
+	am_helper_stop();
 }
 
 static void give_up(void)
 {
-	am_symbolizer_stop();
-	helper.is_lost = true;
+	am_helper_give_up();
+	hang_up();
+}
+
+/* A helper to talk to; the one that was asked so far, or another. */
+static bool ready(void)
+{
+	bool is_new;
+
+	talk.fd = am_helper_ready(&is_new);
+	if (is_new || talk.fd < 0)
+		hang_up();
+	return talk.fd >= 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -277,14 +106,32 @@ static size_t put_number(char *out, uint64_t v, unsigned base)
 	return sizeof digits - i;
 }
 
-static bool ask(char what, const struct am_module *m, uint64_t offset)
+/* False: the helper is dead. A full socket is not: the rest goes out later. */
+static bool send_rest(void)
 {
-	char line[AM_SYMBOLIZE_LINE];
-	const size_t path = strlen(m->path);
-	size_t n = put_number(line, ++helper.seq, 10);
+	while (talk.n_out) {
+		const ssize_t sent = send(talk.fd, talk.out, talk.n_out, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return true;
+		if (sent <= 0)
+			return false;
+		talk.n_out -= (size_t)sent;
+		memmove(talk.out, talk.out + sent, talk.n_out);
+	}
+	return true;
+}
 
-	if (!path || path > sizeof line - 200 || strchr(m->path, '\n'))
+/* The question, in talk.out. False: it cannot be put. */
+static bool write_question(char what, const struct am_module *m, uint64_t offset)
+{
+	const size_t path = strlen(m->path);
+	char *line = talk.out;
+
+	if (!path || path > sizeof talk.out - 200 || strchr(m->path, '\n'))
 		return false;
+	size_t n = put_number(line, talk.asked + 1, 10);
 	line[n++] = ' ';
 	line[n++] = what;
 	line[n++] = ' ';
@@ -300,59 +147,51 @@ static bool ask(char what, const struct am_module *m, uint64_t offset)
 	memcpy(line + n, m->path, path);
 	n += path;
 	line[n++] = '\n';
-	for (size_t at = 0; at < n;) {
-		const ssize_t sent = send(helper.fd, line + at, n - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return false; /* questions are short: a full socket is a dead helper */
-		at += (size_t)sent;
+	talk.n_out = n;
+	return true;
+}
+
+/* True: the answer will come, now or when it is asked for again. */
+static bool ask(uint64_t key, char what, const struct am_module *m, uint64_t offset)
+{
+	if (!ready())
+		return false;
+	if (!send_rest()) {
+		give_up();
+		return false;
+	}
+	if (talk.n_out || talk.asked - talk.answered == OPEN_MAX)
+		return true;
+	if (!write_question(what, m, offset) || !am_answers_add(key)) {
+		talk.n_out = 0;
+		return false;
+	}
+	if (talk.asked == talk.answered)
+		talk.heard_ms = now_ms();
+	talk.open[talk.asked++ % OPEN_MAX] = key;
+	if (!send_rest()) {
+		give_up();
+		return false;
 	}
 	return true;
 }
 
-static int64_t now_ms(void)
+/* The answer, if it is there; else it is asked for. */
+static const struct am_answer *look_up(char what, const struct am_module *m, uint64_t offset)
 {
-	struct timespec t;
+	const int saved = errno;
+	const uint64_t key = am_answers_key(what, m, offset);
+	const struct am_answer *a = am_answers_find(key);
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	if (!a)
+		talk.missed += ask(key, what, m, offset);
+	else if (!a->is_there)
+		talk.missed++;
+	errno = saved;
+	return a && a->is_there ? a : NULL;
 }
 
-/* The next whole line, without its newline, in helper.buf; NULL at the deadline or end. The caller
- * drops it with drop_line(). */
-static char *next_line(int64_t deadline)
-{
-	for (;;) {
-		char *eol = memchr(helper.buf, '\n', helper.n);
-		if (eol) {
-			*eol = 0;
-			return helper.buf;
-		}
-		if (helper.n == sizeof helper.buf)
-			return NULL;
-		struct pollfd p = {.fd = helper.fd, .events = POLLIN};
-		if (now_ms() >= deadline || (poll(&p, 1, MEANWHILE_MS) < 0 && errno != EINTR))
-			return NULL;
-		if (helper.meanwhile)
-			helper.meanwhile();
-		const ssize_t got = recv(helper.fd, helper.buf + helper.n, sizeof helper.buf - helper.n,
-					 MSG_DONTWAIT);
-		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-			return NULL;
-		if (got > 0)
-			helper.n += (size_t)got;
-	}
-}
-
-static void drop_line(const char *line)
-{
-	const size_t n = strlen(line) + 1;
-
-	assert(n <= helper.n);
-	helper.n -= n;
-	memmove(helper.buf, helper.buf + n, helper.n);
-}
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static uint64_t get_number(const char **p, unsigned base)
 {
@@ -371,97 +210,170 @@ static uint64_t get_number(const char **p, unsigned base)
 	return v;
 }
 
-typedef bool answer_fn(void *ctx, char tag, const char *rest);
-
-/* Asks and hands on the lines of the answer. False: no helper, no answer. */
-static bool converse(char what, const struct am_module *m, uint64_t offset, answer_fn *take, void *ctx)
-{
-	const int saved = errno;
-	bool done = false;
-
-	if (!ready()) {
-		errno = saved;
-		return false;
-	}
-	const int64_t deadline = now_ms() + (helper.has_answered ? NEXT_MS : FIRST_MS);
-	if (ask(what, m, offset)) {
-		char *line;
-		while (!done && (line = next_line(deadline))) {
-			const char *p = line;
-			if (get_number(&p, 10) == helper.seq) {
-				done = *p == '.';
-				if (!done && *p)
-					take(ctx, *p, p + (p[1] == ' ' ? 2 : 1));
-			}
-			drop_line(line);
-		}
-	}
-	helper.has_answered |= done;
-	if (!done)
-		give_up();
-	errno = saved;
-	return done;
-}
-
-struct frames {
-	struct am_vframe *out;
-	unsigned n, max;
+/* Numbers of an answer's line: f has one, s two. The names stay text, each with its end. */
+struct numbers {
+	uint64_t a, b;
 };
 
-static bool take_frame(void *ctx, char tag, const char *rest)
+/* One line of the answer, kept: its numbers, and two texts. */
+static void take_line(char tag, const char *rest)
 {
-	struct frames *f = ctx;
+	struct numbers n = {0};
 
-	if (tag != 'f' || f->n == f->max || f->n == MAX_INLINED)
-		return false;
-	const uint64_t line = get_number(&rest, 10);
-	char *text = helper.text[f->n];
-	if (strlen(rest) >= AM_SYMBOLIZE_LINE)
-		return false;
-	strcpy(text, rest);
-	char *tab = strchr(text, '\t');
-	if (tab)
-		*tab = 0;
-	f->out[f->n++] = (struct am_vframe){.function = text, .file = tab ? tab + 1 : "",
-					   .line = (uint32_t)line};
-	return true;
+	if (tag == 'f') {
+		n.a = get_number(&rest, 10);
+	} else if (tag == 's') {
+		n.a = get_number(&rest, 16);
+		n.b = get_number(&rest, 16);
+	} else {
+		return;
+	}
+	const char *tab = strchr(rest, '\t');
+	const size_t first = tab ? (size_t)(tab - rest) : strlen(rest), second = tab ? strlen(tab + 1) : 0;
+	if (sizeof talk.text - talk.n_text < sizeof n + first + second + 2)
+		return;
+	char *out = talk.text + talk.n_text;
+	memcpy(out, &n, sizeof n);
+	out += sizeof n;
+	memcpy(out, rest, first);
+	out[first] = 0;
+	memcpy(out + first + 1, tab ? tab + 1 : "", second);
+	out[first + 1 + second] = 0;
+	talk.n_text += sizeof n + first + second + 2;
 }
 
-static unsigned ask_code(void *ctx, const struct am_module *m, uint64_t offset, struct am_vframe *frames,
-			 unsigned max)
+static void take_answer(void)
 {
-	struct frames f = {frames, 0, max};
+	struct am_answer *a = am_answers_find(talk.open[talk.answered++ % OPEN_MAX]);
+
+	if (a && !a->is_there)
+		am_answers_put(a, talk.text, talk.n_text);
+	talk.n_text = 0;
+	talk.has_answered = true;
+	talk.heard_ms = now_ms();
+}
+
+/* Whole lines of what came in. */
+static void take_lines(void)
+{
+	char *line = talk.in, *end = talk.in + talk.n_in, *eol;
+
+	for (; (eol = memchr(line, '\n', (size_t)(end - line))); line = eol + 1) {
+		const char *p = line;
+		*eol = 0;
+		if (get_number(&p, 10) != talk.answered + 1 || talk.answered == talk.asked)
+			continue;
+		if (*p == '.')
+			take_answer();
+		else if (*p)
+			take_line(*p, p + (p[1] == ' ' ? 2 : 1));
+	}
+	talk.n_in = (size_t)(end - line);
+	memmove(talk.in, line, talk.n_in);
+	if (talk.n_in == sizeof talk.in)
+		talk.n_in = 0; /* no line is so long */
+}
+
+/* All that has come. False: the helper is dead. */
+static bool hear(void)
+{
+	for (;;) {
+		const ssize_t got = recv(talk.fd, talk.in + talk.n_in, sizeof talk.in - talk.n_in, MSG_DONTWAIT);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return true;
+		if (got <= 0)
+			return false;
+		talk.n_in += (size_t)got;
+		take_lines();
+	}
+}
+
+static uint64_t answered(void *ctx, uint64_t wanted)
+{
+	const int saved = errno;
 
 	(void)ctx;
-	return converse('c', m, offset, take_frame, &f) ? f.n : 0;
+	while (talk.answered != talk.asked) {
+		if (!am_helper_is_there()) { /* closed by the host; or the consumer is another thread */
+			hang_up();
+			break;
+		}
+		if (!send_rest() || !hear()) {
+			give_up();
+			break;
+		}
+		if (talk.answered == talk.asked)
+			break;
+		if (now_ms() - talk.heard_ms > (talk.has_answered ? NEXT_MS : FIRST_MS)) {
+			give_up();
+			break;
+		}
+		if (talk.answered >= wanted)
+			break;
+		struct pollfd p = {.fd = talk.fd, .events = POLLIN};
+		poll(&p, 1, MEANWHILE_MS);
+		if (talk.meanwhile)
+			talk.meanwhile();
+	}
+	errno = saved;
+	return talk.answered;
 }
 
-static bool take_symbol(void *ctx, char tag, const char *rest)
+static uint64_t asked(void *ctx)
 {
-	struct am_symbol *s = ctx;
-
-	if (tag != 's')
-		return false;
-	s->start = get_number(&rest, 16);
-	s->size = get_number(&rest, 16);
-	if (!*rest || strlen(rest) >= AM_SYMBOLIZE_LINE)
-		return false;
-	char *text = strcpy(helper.text[0], rest), *tab = strchr(text, '\t');
-	if (tab)
-		*tab = 0;
-	s->name = text;
-	s->part = tab ? tab + 1 : NULL;
-	return true;
+	(void)ctx;
+	return talk.asked;
 }
 
-static bool ask_data(void *ctx, const struct am_module *m, uint64_t offset, struct am_symbol *symbol)
+static uint64_t missed(void *ctx)
 {
+	(void)ctx;
+	return talk.missed;
+}
+
+/* The next line of an answer; NULL: no more. */
+static const char *next_line(const struct am_answer *a, const char *at, struct numbers *n, const char **first,
+			     const char **second)
+{
+	if (at >= a->text + a->bytes)
+		return NULL;
+	memcpy(n, at, sizeof *n);
+	*first = at + sizeof *n;
+	*second = *first + strlen(*first) + 1;
+	return *second + strlen(*second) + 1;
+}
+
+static unsigned find_code(void *ctx, const struct am_module *m, uint64_t offset, struct am_vframe *frames,
+			  unsigned max)
+{
+	const struct am_answer *a = look_up('c', m, offset);
+	const char *at = a ? a->text : NULL, *function, *file;
+	struct numbers line;
+	unsigned n = 0;
+
+	(void)ctx;
+	while (at && n < max && (at = next_line(a, at, &line, &function, &file)))
+		frames[n++] = (struct am_vframe){.function = function, .file = file, .line = (uint32_t)line.a};
+	return n;
+}
+
+static bool find_data(void *ctx, const struct am_module *m, uint64_t offset, struct am_symbol *symbol)
+{
+	const struct am_answer *a = look_up('d', m, offset);
+	const char *name, *part;
+	struct numbers extent;
+
 	(void)ctx;
 	*symbol = (struct am_symbol){0};
-	return converse('d', m, offset, take_symbol, symbol) && symbol->name;
+	if (!a || !a->text || !next_line(a, a->text, &extent, &name, &part) || !*name)
+		return false;
+	*symbol = (struct am_symbol){name, extent.a, extent.b, part};
+	return true;
 }
 
 struct am_symbolizer am_symbolizer_get(void)
 {
-	return (struct am_symbolizer){NULL, ask_code, ask_data};
+	return (struct am_symbolizer){NULL, find_code, find_data, missed, asked, answered};
 }

@@ -8,11 +8,13 @@
 
 #include "atommon/report.h"
 
-/* Remember where the helper is: `path`, or next to this library when NULL; "" switches it off. Call
- * it before the program has threads. Starts nothing. */
-void am_symbolizer_init(const char *path);
+struct am_mem;
 
-/* To be called now and then while an answer is waited for: the helper needs a moment to start. */
+/* Remember where the helper is (helper.h) and where memory comes from. Call it before the program has
+ * threads. Starts nothing. */
+void am_symbolizer_init(const char *path, struct am_mem *mem);
+
+/* To be called now and then while answers are waited for: the helper needs a moment to start. */
 void am_symbolizer_meanwhile(void (*fn)(void));
 
 /* What a reporter calls; the helper is started by the first question. */
@@ -20,8 +22,5 @@ struct am_symbolizer am_symbolizer_get(void);
 
 /* The helper may go. Also for a forked child, whose helper is the parent's. */
 void am_symbolizer_stop(void);
-
-/* The file this library was mapped from. */
-bool am_own_path(char *out, size_t size);
 
 #endif

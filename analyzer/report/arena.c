@@ -22,6 +22,7 @@ void am_arena_init(struct am_arena *a, struct am_mem *mem)
 {
 	memset(a, 0, sizeof *a);
 	a->mem = mem;
+	a->chunk_bytes = CHUNK_BYTES;
 }
 
 void am_arena_reset(struct am_arena *a)
@@ -53,7 +54,7 @@ void *am_arena_get(struct am_arena *a, size_t bytes)
 {
 	bytes = (bytes + 15) & ~(size_t)15;
 	if (!a->at || a->at->bytes - a->at->used < bytes) {
-		const size_t data = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		const size_t data = bytes > a->chunk_bytes ? bytes : a->chunk_bytes;
 		struct am_arena_chunk *c = am_mem_alloc(a->mem, sizeof *c + data);
 		if (!c) {
 			a->failed = true;

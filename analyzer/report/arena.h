@@ -18,6 +18,7 @@ struct am_arena_chunk;
 struct am_arena {
 	struct am_mem *mem;
 	struct am_arena_chunk *first, *at;
+	size_t chunk_bytes; /* to take at a time; as am_arena_init says, or less */
 	bool failed;
 };
 

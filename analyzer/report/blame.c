@@ -112,7 +112,7 @@ static void add_section(struct story *s, const struct am_access *a, const struct
 static void add_context(struct story *s, const struct am_access *a)
 {
 	struct am_section held[AM_HELD];
-	const unsigned n = am_history_held(s->b->history, a->thread, a->index, held, 4);
+	const unsigned n = am_evidence_held(s->b->evidence, a->thread, a->index, held, 4);
 
 	for (unsigned i = 0; i < n && s->n_steps < CONTEXT_STEPS; i++)
 		add_section(s, a, &held[i]);
@@ -341,16 +341,45 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ (h >> 32);
 }
 
-/* As exact as the fingerprint's object key, in numbers. */
+/* As exact as the fingerprint's object key, in numbers: which name, block or variable, else none. */
 static uint64_t raw_object(const struct am_blame *b, const struct am_access *a)
 {
+	const struct am_objects *objects = b->evidence->objects;
 	struct am_extent x;
+	uint64_t start;
 
-	if (am_objects_name(b->objects, a->object, a->index, &x))
+	if (am_objects_name(objects, a->object, a->index, &x))
 		return mix(1, x.string);
-	if (am_objects_block(b->objects, a->object, a->index, &x))
+	if (am_objects_block(objects, a->object, a->index, &x))
 		return mix(2, x.site);
-	return mix(3, a->object);
+	if (am_globals_find(b->globals, a->object, &start))
+		return mix(3, start);
+	return am_tables_module(b->tables, a->object) ? mix(4, a->object) : 5;
+}
+
+/* As print_end in numbers. */
+static uint64_t raw_end(const struct am_blame *b, uint64_t h, const struct am_access *a, bool has_object)
+{
+	if (am_kind_is_sync(a->kind))
+		return mix(mix(h, 1), has_object ? raw_object(b, a) : 0);
+	return mix(mix(h, ((uint64_t)a->kind << 32) | a->site), raw_object(b, a));
+}
+
+static uint64_t raw_id(const struct am_blame *b, const struct am_cycle *cycle)
+{
+	const struct am_access *out = &cycle->edge[0].from, *in = &cycle->edge[cycle->n_edges - 1].to;
+	const bool is_sync = am_kind_is_sync(out->kind), is_chain = cycle->n_edges != 2 || is_sync;
+	const bool has_object = !is_sync || out->object == in->object;
+	uint64_t h = mix(((uint64_t)cycle->region << 32) | cycle->region_site, is_chain);
+
+	h = raw_end(b, h, out, has_object);
+	h = raw_end(b, h, in, has_object);
+	if (is_chain)
+		return h;
+	const struct am_access *other_in = &cycle->edge[0].to, *other_out = &cycle->edge[1].from;
+	h = mix(h, ((uint64_t)other_in->region << 32) | other_in->region_site);
+	h = raw_end(b, h, other_in, true);
+	return raw_end(b, h, other_out, true);
 }
 
 static uint64_t raw_access(const struct am_blame *b, uint64_t h, const struct am_access *a)
@@ -360,7 +389,7 @@ static uint64_t raw_access(const struct am_blame *b, uint64_t h, const struct am
 	return mix(h, raw_object(b, a));
 }
 
-uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle)
+struct am_raw_key am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle)
 {
 	uint64_t h = mix(((uint64_t)cycle->region << 32) | cycle->region_site, cycle->n_edges);
 
@@ -368,5 +397,6 @@ uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle
 		h = raw_access(b, h, &cycle->edge[i].from);
 		h = raw_access(b, h, &cycle->edge[i].to);
 	}
-	return h;
+	/* Odd and even: the two are never mistaken for each other. */
+	return (struct am_raw_key){raw_id(b, cycle) | 1, (h | 2) & ~UINT64_C(1)};
 }

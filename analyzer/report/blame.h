@@ -9,16 +9,16 @@
 #include "atommon/report.h"
 
 #include "arena.h"
-#include "history.h"
-#include "objects.h"
+#include "evidence.h"
+#include "globals.h"
 #include "places.h"
 
 struct am_blame {
 	const struct am_tables *tables;
 	const struct am_symbolizer *symbolizer;
 	struct am_places *places;
-	const struct am_objects *objects;
-	const struct am_history *history;
+	struct am_globals *globals;
+	struct am_evidence *evidence;
 	struct am_arena *arena; /* everything of the violation lives here */
 };
 
@@ -30,7 +30,14 @@ bool am_blame_cycle(struct am_blame *b, const struct am_cycle *cycle,
  * the order of the indices. */
 void am_cycle_simplify(struct am_cycle *cycle);
 
-/* A number that is equal for cycles which certainly get the same id, without symbolising. */
-uint64_t am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle);
+/*
+ * Numbers that are equal for cycles which certainly get the same id, without symbolising; never 0. Only what the id
+ * has: that suffices, unless a violation is vague and may stand for another one because of who else is on the
+ * way. And everything.
+ */
+struct am_raw_key {
+	uint64_t id, all;
+};
+struct am_raw_key am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle);
 
 #endif

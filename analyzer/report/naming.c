@@ -135,6 +135,7 @@ static void find_global(struct story *s, const struct am_module *m, uint64_t add
 		f->object.offset = symbol.start;
 		f->object.address = symbol.start + m->base;
 		f->object.size = symbol.size;
+		am_globals_note(s->b->globals, f->object.address, symbol.size);
 		f->part = symbol.part ? am_arena_copy(s->arena, symbol.part) : NULL;
 		f->key = am_textf(s->arena, "g:%s", f->object.name);
 		f->object.name = without_anonymous(f->object.name);
@@ -150,7 +151,7 @@ static void place_name(struct story *s, uint64_t address, uint64_t index, struct
 	const struct am_module *m = am_tables_module(s->b->tables, address);
 	struct am_extent x;
 
-	if (am_objects_block(s->b->objects, address, index, &x)) {
+	if (am_evidence_block(s->b->evidence, address, index, &x)) {
 		f->object.storage = AM_AT_HEAP;
 		f->object.place = am_places_get(s->b->places, x.site);
 		f->object.thread = am_story_thread(s, x.thread);
@@ -167,10 +168,10 @@ static struct found find(struct story *s, uint64_t address, uint64_t size, uint6
 	const struct am_module *m;
 	struct am_extent x;
 
-	if (am_objects_name(s->b->objects, address, index, &x) && *am_story_string(s, x.string)) {
+	if (am_evidence_name(s->b->evidence, address, index, &x) && *am_story_string(s, x.string)) {
 		find_name(s, &x, &f);
 		place_name(s, address, index, &f);
-	} else if (am_objects_block(s->b->objects, address, index, &x))
+	} else if (am_evidence_block(s->b->evidence, address, index, &x))
 		find_block(s, &x, &f);
 	else if ((m = am_tables_module(s->b->tables, address)))
 		find_global(s, m, address, &f);
@@ -218,7 +219,7 @@ uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint6
 			f.object.address = address;
 			f.object.size = 0;
 		}
-		if (am_objects_sync(s->b->objects, address, &sync)) {
+		if (am_evidence_sync(s->b->evidence, address, &sync)) {
 			f.object.sync = sync.sync;
 			if (!f.object.place && sync.site) {
 				f.object.place = am_places_get(s->b->places, sync.site);

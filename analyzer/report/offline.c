@@ -40,5 +40,5 @@ static bool data(void *ctx, const struct am_module *module, uint64_t offset, str
 
 struct am_symbolizer am_offline_symbolizer(struct am_symbols *symbols)
 {
-	return (struct am_symbolizer){symbols, code, data};
+	return (struct am_symbolizer){.ctx = symbols, .code = code, .data = data};
 }

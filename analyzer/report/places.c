@@ -113,6 +113,24 @@ static bool is_own(const struct am_places *p, uint64_t address)
 	return m && starts_with(am_basename(m->path), "libatommon.so");
 }
 
+/* Is every frame's answer there? Each one that is not is asked for. */
+static bool is_known(struct am_places *p, const struct am_site *site)
+{
+	const struct am_symbolizer *sym = &p->symbolizer;
+	struct am_vframe frames[INLINED];
+
+	if (!sym->missed || p->tables->sites_are_lines)
+		return true;
+	const uint64_t before = sym->missed(sym->ctx);
+	for (uint32_t i = 0; i < site->n_frames; i++) {
+		const uint64_t call = site->frame[i] ? site->frame[i] - 1 : 0;
+		const struct am_module *m = is_own(p, site->frame[i]) ? NULL : am_tables_module(p->tables, call);
+		if (m)
+			sym->code(sym->ctx, m, call - m->base, frames, INLINED);
+	}
+	return sym->missed(sym->ctx) == before;
+}
+
 static const struct am_place *make(struct am_places *p, const struct am_site *site)
 {
 	struct am_vframe frames[MAX_FRAMES];
@@ -150,8 +168,11 @@ const struct am_place *am_places_get(struct am_places *p, uint32_t site)
 		p->place = grown;
 		p->n_places = n;
 	}
-	if (!p->place[site])
+	if (!p->place[site]) {
+		if (!is_known(p, &p->tables->site[site]))
+			return &nowhere; /* for now */
 		p->place[site] = make(p, &p->tables->site[site]);
+	}
 	return p->place[site];
 }
 

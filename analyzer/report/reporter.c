@@ -12,28 +12,16 @@
 #include "atommon/mem.h"
 #include "blame.h"
 #include "jsonw.h"
+#include "known.h"
+#include "waiting.h"
 
-enum { RAW_MAX = 1 << 12, MAX_KNOWN = 1 << 16, REREAD_MAX = 16 };
-
-struct known {
-	char id[AM_ID_SIZE];
-	uint32_t coarse, core, coarse_core, statement, statement_core;
-	uint64_t begin_index; /* of the region, when it was told */
-	bool is_suppressed, is_printed;
-	uint64_t count;
-	const char *region; /* for the list of repeats */
-};
+/* TRIES_MAX: so often a story is begun anew for names; then it is told with those that are there. */
+enum { REREAD_MAX = 16, TRIES_MAX = 4 };
 
 /* A region read again what others had changed, and closed a cycle by it. */
 struct reread {
 	uint64_t begin_index, object, index;
 	uint32_t thread;
-};
-
-/* Raw key of a cycle -> known violation: repeats cost no symbolising. Open addressing. */
-struct raw {
-	uint64_t key; /* 0: empty */
-	uint32_t known;
 };
 
 struct am_reporter {
@@ -43,11 +31,9 @@ struct am_reporter {
 	struct am_history *history;
 	struct am_places *places;
 	struct am_arena arena; /* of the violation being told */
-	struct am_arena names; /* for good */
-	struct known *known;
-	uint32_t n_known, cap_known;
-	struct raw *raw;
-	uint32_t n_raw;
+	struct am_globals *globals;
+	struct am_knowns knowns;
+	struct am_waitings waiting;
 	struct am_sarif sarif;
 	bool is_sarif_open;
 	struct am_reporter_stats stats;
@@ -66,13 +52,14 @@ struct am_reporter *am_reporter_new(const struct am_reporter_config *config, str
 	r->mem = mem;
 	r->config = *config;
 	am_arena_init(&r->arena, mem);
-	am_arena_init(&r->names, mem);
+	r->waiting.mem = mem;
 	r->objects = am_objects_new(mem);
 	r->history = am_history_new(mem);
 	r->places = am_places_new(mem, config->tables, &r->config.symbolizer);
-	r->raw = am_mem_alloc(mem, RAW_MAX * sizeof *r->raw);
+	r->globals = am_globals_new(mem);
+	const bool has_room = am_knowns_init(&r->knowns, mem);
 	/* Room for the first report is taken now, when there is memory. */
-	if (!r->objects || !r->history || !r->places || !r->raw || !am_arena_get(&r->arena, 1)) {
+	if (!r->objects || !r->history || !r->places || !r->globals || !has_room || !am_arena_get(&r->arena, 1)) {
 		am_reporter_free(r);
 		return NULL;
 	}
@@ -88,9 +75,10 @@ void am_reporter_free(struct am_reporter *r)
 	am_history_free(r->history);
 	am_places_free(r->places);
 	am_arena_destroy(&r->arena);
-	am_arena_destroy(&r->names);
-	am_mem_free(r->mem, r->known, r->cap_known * sizeof *r->known);
-	am_mem_free(r->mem, r->raw, RAW_MAX * sizeof *r->raw);
+	am_globals_free(r->globals);
+	am_knowns_free(&r->knowns);
+	while (r->waiting.first)
+		am_waiting_free(&r->waiting, am_waiting_take(&r->waiting));
 	am_mem_free(r->mem, r, sizeof *r);
 }
 
@@ -114,77 +102,13 @@ void am_reporter_event(struct am_reporter *r, const struct am_event *event)
 	}
 }
 
-static struct raw *raw_slot(struct am_reporter *r, uint64_t key)
+static void count_repeat(struct am_reporter *r, struct am_known *k, uint64_t times)
 {
-	for (uint64_t i = key;; i++) {
-		struct raw *s = &r->raw[i & (RAW_MAX - 1)];
-		if (!s->key || s->key == key)
-			return s;
-	}
-}
-
-static void remember_raw(struct am_reporter *r, uint64_t key, uint32_t known)
-{
-	struct raw *s = raw_slot(r, key);
-
-	if (s->key || r->n_raw >= RAW_MAX / 2)
-		return;
-	*s = (struct raw){key, known};
-	r->n_raw++;
-}
-
-/* A cycle through several others is taken for a direct one of the same region and accesses; one
- * whose functions are not all known for one that is equal in all else; and one whose last access is
- * another of the same line. */
-static struct known *find_known(struct am_reporter *r, const struct am_violation *v)
-{
-	for (uint32_t i = 0; i < r->n_known; i++)
-		if (strcmp(r->known[i].id, v->id) == 0)
-			return &r->known[i];
-	const bool is_chain = v->n_edges != 2;
-	for (uint32_t i = 0; i < r->n_known; i++) {
-		const struct known *k = &r->known[i];
-		if ((v->statement && k->statement == v->statement) ||
-		    (v->statement && is_chain && k->statement_core == v->statement_core) ||
-		    (is_chain && k->core == v->core) || (v->is_vague && k->coarse == v->coarse) ||
-		    (is_chain && v->is_vague && k->coarse_core == v->coarse_core))
-			return &r->known[i];
-	}
-	return NULL;
-}
-
-static struct known *add_known(struct am_reporter *r, const struct am_violation *v)
-{
-	if (r->n_known == r->cap_known) {
-		const uint32_t cap = r->cap_known ? r->cap_known * 2 : 64;
-		struct known *grown = cap > MAX_KNOWN ? NULL
-						      : am_mem_resize(r->mem, r->known,
-								      r->cap_known * sizeof *grown,
-								      cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		r->known = grown;
-		r->cap_known = cap;
-	}
-	struct known *k = &r->known[r->n_known++];
-	memset(k, 0, sizeof *k);
-	memcpy(k->id, v->id, sizeof k->id);
-	k->coarse = v->coarse;
-	k->core = v->core;
-	k->coarse_core = v->coarse_core;
-	k->statement = v->statement;
-	k->statement_core = v->statement_core;
-	k->region = am_arena_copy(&r->names, v->region);
-	return k;
-}
-
-static void count_repeat(struct am_reporter *r, struct known *k)
-{
-	k->count++;
+	k->count += times;
 	if (k->is_suppressed)
-		r->stats.suppressed++;
+		r->stats.suppressed += times;
 	else
-		r->stats.repeats++;
+		r->stats.repeats += times;
 }
 
 static void print(struct am_reporter *r, const struct am_violation *v)
@@ -241,13 +165,222 @@ static bool is_told_by_read(struct am_reporter *r, const struct am_cycle *c)
 	return false;
 }
 
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* Repeats that came while a cycle waited for its names: so many, and now they are dealt with. */
+static uint64_t end_wait(struct am_reporter *r, const struct am_raw_key *key)
+{
+	struct am_raw *raw = am_knowns_raw(&r->knowns, key->all);
+
+	if (!raw || raw->known != AM_RAW_WAITS)
+		return 0;
+	raw->known = AM_RAW_NONE;
+	return raw->waiting;
+}
+
+/* Cycles with this key are repeats of `k` from now on, and those that came meanwhile were. */
+static void remember(struct am_reporter *r, const struct am_raw_key *key, const struct am_violation *v, struct am_known *k)
+{
+	const uint64_t waited = end_wait(r, key);
+
+	am_knowns_put(&r->knowns, v->is_vague ? key->all : key->id, (uint32_t)(k - r->knowns.at));
+	if (waited)
+		count_repeat(r, k, waited);
+}
+
+/* The violation is complete: tell it if it is new. True: it was, and nothing suppresses it. */
+static bool tell(struct am_reporter *r, const struct am_cycle *cycle, struct am_violation *v,
+		 const struct am_raw_key *key)
+{
+	struct am_known *k = am_knowns_find(&r->knowns, v);
+
+	if (k) {
+		const bool is_same = k->begin_index == cycle->begin_index && strcmp(k->id, v->id) != 0;
+		if (is_same && v->statement && v->statement == k->statement) {
+			count_repeat(r, k, end_wait(r, key)); /* of other regions; this one is the rest of that statement */
+			return false;
+		}
+		count_repeat(r, k, 1);
+		remember(r, key, v, k);
+		v->count = k->count;
+		return false;
+	}
+	k = am_knowns_add(&r->knowns, v);
+	if (!k) {
+		r->stats.failed += 1 + end_wait(r, key);
+		return false;
+	}
+	k->count = 1;
+	k->begin_index = cycle->begin_index;
+	k->is_suppressed = r->config.suppressions && am_suppressions_match(r->config.suppressions, v);
+	r->stats.suppressed += k->is_suppressed;
+	remember(r, key, v, k);
+	if (k->is_suppressed)
+		return false;
+	r->stats.distinct++;
+	if (r->stats.printed < r->config.max_reports) {
+		k->is_printed = true;
+		r->stats.printed++;
+		print(r, v);
+	}
+	if (r->config.on_new)
+		r->config.on_new(r->config.out.ctx, v);
+	return true;
+}
+
+/* The story, with the names that are there. False: no memory. */
+static bool blame(struct am_reporter *r, struct am_evidence *evidence, const struct am_cycle *cycle,
+		  const struct am_witness *witness)
+{
+	struct am_blame b = {r->config.tables, &r->config.symbolizer, r->places, r->globals, evidence, &r->arena};
+
+	evidence->objects = r->objects;
+	evidence->history = r->history;
+	am_arena_reset(&r->arena);
+	if (!am_blame_cycle(&b, cycle, witness, &r->violation)) {
+		r->stats.failed++;
+		return false;
+	}
+	complete(r, witness, &r->violation);
+	return true;
+}
+
+/* ---- waiting for names ----------------------------------------------------------------------- */
+
+static uint64_t missed(const struct am_reporter *r)
+{
+	const struct am_symbolizer *s = &r->config.symbolizer;
+
+	return s->missed ? s->missed(s->ctx) : 0;
+}
+
+/* Waits for so many, unless they are given up. */
+static uint64_t answered(const struct am_reporter *r, uint64_t wanted)
+{
+	const struct am_symbolizer *s = &r->config.symbolizer;
+
+	return s->answered ? s->answered(s->ctx, wanted) : 0;
+}
+
+static uint64_t asked(const struct am_reporter *r)
+{
+	const struct am_symbolizer *s = &r->config.symbolizer;
+
+	return s->asked ? s->asked(s->ctx) : 0;
+}
+
+/* Tell those whose names have come; wait for names until only so many are left. */
+static void settle(struct am_reporter *r, uint32_t left)
+{
+	struct am_waiting *w;
+
+	while ((w = r->waiting.first) && answered(r, r->waiting.n > left ? w->ticket : 0) >= w->ticket) {
+		const uint64_t before = missed(r);
+		if (r->config.refresh)
+			r->config.refresh(r->config.out.ctx);
+		const bool is_told = blame(r, &w->evidence, w->cycle, NULL);
+		if (is_told && missed(r) != before && w->tries++ < TRIES_MAX) {
+			w->ticket = asked(r);
+			continue;
+		}
+		am_waiting_take(&r->waiting);
+		if (is_told)
+			tell(r, w->cycle, &r->violation, &w->key);
+		else
+			r->stats.failed += end_wait(r, &w->key);
+		am_waiting_free(&r->waiting, w);
+	}
+}
+
+uint32_t am_reporter_settle(struct am_reporter *r, bool waits)
+{
+	settle(r, waits ? 0 : UINT32_MAX);
+	return r->waiting.n;
+}
+
+/* Told now if its names are there; else put into the queue, with what is known of it at this moment. */
+static bool tell_or_wait(struct am_reporter *r, struct am_waiting *w)
+{
+	const uint64_t before = missed(r);
+
+	if (!blame(r, &w->evidence, w->cycle, NULL)) {
+		am_waiting_free(&r->waiting, w);
+		return false;
+	}
+	if (missed(r) == before && !r->waiting.n) {
+		const bool is_new = tell(r, w->cycle, &r->violation, &w->key);
+		am_waiting_free(&r->waiting, w);
+		return is_new;
+	}
+	const struct am_raw *before_it = am_knowns_raw(&r->knowns, w->key.all);
+	struct am_raw *raw = before_it && before_it->known == AM_RAW_WAITS
+				     ? NULL
+				     : am_knowns_put(&r->knowns, w->key.all, AM_RAW_WAITS);
+	if (raw)
+		raw->waiting = 0;
+	w->ticket = asked(r);
+	am_waiting_add(&r->waiting, w);
+	const uint64_t distinct = r->stats.distinct;
+	am_reporter_settle(r, r->config.waits);
+	return r->stats.distinct != distinct;
+}
+
+/* With all its names, however long that takes. */
+static bool tell_at_once(struct am_reporter *r, const struct am_cycle *cycle, const struct am_witness *witness,
+			 const struct am_raw_key *key, const struct am_violation **told)
+{
+	struct am_evidence evidence = {0};
+	uint64_t before;
+	unsigned tries = 0;
+
+	am_reporter_settle(r, true);
+	do {
+		before = missed(r);
+		if (!blame(r, &evidence, cycle, witness))
+			return false;
+		if (missed(r) != before)
+			answered(r, asked(r));
+	} while (missed(r) != before && tries++ < TRIES_MAX);
+	if (told)
+		*told = &r->violation;
+	return tell(r, cycle, &r->violation, key);
+}
+
+/* Does one of this very region wait, with this key? */
+static bool waits_too(const struct am_reporter *r, const struct am_cycle *cycle, const struct am_raw_key *key)
+{
+	for (const struct am_waiting *w = r->waiting.first; w; w = w->next)
+		if (w->key.all == key->all && w->cycle->begin_index == cycle->begin_index)
+			return true;
+	return false;
+}
+
+/* Seen before: count it. */
+static bool is_repeat(struct am_reporter *r, const struct am_cycle *cycle, const struct am_raw_key *key)
+{
+	struct am_raw *raw = am_knowns_raw(&r->knowns, key->id);
+
+	if (!raw)
+		raw = am_knowns_raw(&r->knowns, key->all);
+	if (!raw || raw->known == AM_RAW_NONE)
+		return false;
+	if (raw->known != AM_RAW_WAITS) {
+		count_repeat(r, &r->knowns.at[raw->known], 1);
+		return true;
+	}
+	/* Within one region it may be the rest of a statement: that is decided when it is told. */
+	if (waits_too(r, cycle, key))
+		return false;
+	raw->waiting++;
+	return true;
+}
+
 bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 		       const struct am_witness *witness, const struct am_violation **told)
 {
 	const struct am_cycle *cycle = given;
-	struct am_blame blame = {r->config.tables, &r->config.symbolizer, r->places, r->objects,
-				 r->history,	   &r->arena};
-	struct am_violation *v = &r->violation;
+	struct am_evidence now = {.objects = r->objects, .history = r->history};
+	const struct am_blame b = {r->config.tables, &r->config.symbolizer, r->places, r->globals, &now, &r->arena};
 
 	if (!witness) {
 		memcpy(&r->cycle, given, offsetof(struct am_cycle, edge));
@@ -257,56 +390,21 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 	}
 	if (!witness && is_told_by_read(r, given))
 		return false;
-	const uint64_t key = am_blame_raw_key(&blame, cycle) | 1;
+	const struct am_raw_key key = am_blame_raw_key(&b, cycle);
 
 	if (told)
 		*told = NULL;
 	r->stats.cycles++;
-	const struct raw *seen = raw_slot(r, key);
-	if (seen->key && !told) {
-		count_repeat(r, &r->known[seen->known]);
+	if (!told && is_repeat(r, cycle, &key))
 		return false;
-	}
 	if (r->config.refresh)
 		r->config.refresh(r->config.out.ctx);
-	am_arena_reset(&r->arena);
-	if (!am_blame_cycle(&blame, cycle, witness, v)) {
-		r->stats.failed++;
-		return false;
+	struct am_waiting *w = NULL;
+	if (r->config.symbolizer.missed && !witness && !told) {
+		settle(r, AM_WAITING_MAX - 1);
+		w = am_waiting_new(&r->waiting, cycle, key);
 	}
-	complete(r, witness, v);
-	if (told)
-		*told = v;
-	struct known *k = find_known(r, v);
-	if (k) {
-		const bool is_same = k->begin_index == cycle->begin_index && strcmp(k->id, v->id) != 0;
-		if (is_same && v->statement && v->statement == k->statement)
-			return false; /* the rest of that statement */
-		remember_raw(r, key, (uint32_t)(k - r->known));
-		count_repeat(r, k);
-		v->count = k->count;
-		return false;
-	}
-	k = add_known(r, v);
-	if (!k) {
-		r->stats.failed++;
-		return false;
-	}
-	k->count = 1;
-	k->begin_index = cycle->begin_index;
-	remember_raw(r, key, (uint32_t)(k - r->known));
-	if (r->config.suppressions && am_suppressions_match(r->config.suppressions, v)) {
-		k->is_suppressed = true;
-		r->stats.suppressed++;
-		return false;
-	}
-	r->stats.distinct++;
-	if (r->stats.printed < r->config.max_reports) {
-		k->is_printed = true;
-		r->stats.printed++;
-		print(r, v);
-	}
-	return true;
+	return w ? tell_or_wait(r, w) : tell_at_once(r, cycle, witness, &key, told);
 }
 
 const struct am_violation *am_reporter_last(const struct am_reporter *r)
@@ -321,8 +419,8 @@ static void tell_repeats(struct am_reporter *r)
 	char line[300];
 	bool any = false;
 
-	for (uint32_t i = 0; i < r->n_known; i++) {
-		const struct known *k = &r->known[i];
+	for (uint32_t i = 0; i < r->knowns.n; i++) {
+		const struct am_known *k = &r->knowns.at[i];
 		if (k->is_suppressed || (k->count < 2 && k->is_printed))
 			continue;
 		any = true;
@@ -352,6 +450,7 @@ static void tell_repeats(struct am_reporter *r)
 
 void am_reporter_finish(struct am_reporter *r)
 {
+	am_reporter_settle(r, true);
 	if (r->config.format == AM_REPORT_SARIF) {
 		if (!r->is_sarif_open)
 			am_sarif_begin(&r->sarif, &r->config.out, ATOMMON_VERSION);

@@ -37,6 +37,11 @@ struct am_symbol {
  * Resolves addresses of a module's file; texts live until the next call. Either member may be
  * NULL. `code` gets the address of the call, not the return address, and yields inlined frames
  * innermost first; 0: unknown.
+ *
+ * One that must ask somebody else has the other three as well. An answer that is not there yet is
+ * "unknown" for now, and `missed` counts it: whoever finds that it grew asks again when `answered` has
+ * reached what `asked` was. A symboliser that is asked for the same things often enough ends up knowing
+ * them, or that nobody does.
  */
 struct am_symbolizer {
 	void *ctx;
@@ -44,6 +49,10 @@ struct am_symbolizer {
 			 struct am_vframe *frames, unsigned max);
 	bool (*data)(void *ctx, const struct am_module *module, uint64_t offset,
 		     struct am_symbol *symbol);
+	uint64_t (*missed)(void *ctx);
+	uint64_t (*asked)(void *ctx);
+	/* Takes in what came; waits until so many are answered, or given up. */
+	uint64_t (*answered)(void *ctx, uint64_t wanted);
 };
 
 /* ---- writers: pure functions over a violation ------------------------------------------------ */
@@ -101,6 +110,9 @@ struct am_reporter_config {
 	enum am_status status;	/* of cycles handed over: observed, or as a predictor says */
 	const char *model;	/* "" or the predictor's model */
 	const char *next;	/* command to go on with, "" none */
+	/* Each new violation that is not suppressed, after it was written; with out.ctx; may be NULL. */
+	void (*on_new)(void *ctx, const struct am_violation *v);
+	bool waits; /* for names, each time: a cycle is told when it is handed over, or never */
 };
 
 struct am_reporter_stats {
@@ -128,13 +140,16 @@ struct am_witness {
 };
 
 /*
- * Returns true when it was new, neither suppressed nor a repeat. `witness` is NULL for a cycle that
+ * Returns true when something new was told, neither suppressed nor a repeat: with a symboliser that must ask, this
+ * cycle may wait for its names (am_reporter_settle), and what is told of it then is as it was now. `witness` is NULL for a cycle that
  * happened. `told` (may be NULL) gets the violation, valid until the next call; asking for it makes
  * repeats as costly as new ones, so ask am_reporter_last after true instead.
  */
 bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *cycle,
 		       const struct am_witness *witness, const struct am_violation **told);
 const struct am_violation *am_reporter_last(const struct am_reporter *r);
+/* Tell the cycles whose names have come; `waits`: all. How many still wait. */
+uint32_t am_reporter_settle(struct am_reporter *r, bool waits);
 /* End: closes a SARIF document; tells how often each repeated report came. */
 void am_reporter_finish(struct am_reporter *r);
 void am_reporter_stats(const struct am_reporter *r, struct am_reporter_stats *stats);

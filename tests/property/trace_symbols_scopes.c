@@ -120,15 +120,17 @@ int main(int argc, char **argv)
 		return 2;
 	Dwfl_Module *mod = open_self(&dwfl);
 	rng = seed;
+	printf("# seed %" PRIu64 "\n", seed);
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t pc = any_address(mod);
 		if (pc && !agree(s, mod, pc, &inlined)) {
-			printf("seed %" PRIu64 ": the functions at 0x%" PRIx64 " of '%s' differ from libdw's\n", seed, pc,
-			       path);
+			printf("not ok 1 - seed %" PRIu64 ": the functions at 0x%" PRIx64 " of '%s' differ from libdw's\n",
+			       seed, pc, path);
 			return 1;
 		}
 	}
-	printf("%" PRIu64 " addresses, %" PRIu64 " of them inlined: seed %" PRIu64 "\n", count, inlined, seed);
+	printf("%sok 1 - %" PRIu64 " addresses, %" PRIu64 " of them inlined, as libdw has them\n1..1\n",
+	       inlined ? "" : "not ", count, inlined);
 	am_symbols_free(s);
 	dwfl_end(dwfl);
 	return inlined ? 0 : 1;

@@ -82,7 +82,7 @@ static inline void world_init(struct world *w, uint64_t base)
 				       .n_modules = 1, .site = w->site, .n_sites = SITES,
 				       .thread = w->thread, .n_threads = 4, .command = "./bank 2",
 				       .pid = 4711};
-	w->symbolizer = (struct am_symbolizer){w, world_code, world_data};
+	w->symbolizer = (struct am_symbolizer){.ctx = w, .code = world_code, .data = world_data};
 }
 
 static inline struct am_access world_access(const struct world *w, uint64_t index, uint32_t thread,
