@@ -18,7 +18,7 @@ enum am_view_mode {
 	AM_VIEW_NONE,	 /* accesses do not count: ATOMMON_CONFLICTS=locks */
 	AM_VIEW_REGIONS, /* check: regions are announced to am_view_begin and am_view_end */
 	AM_VIEW_STRETCH, /* check: lock operations conflict too, so edges come with them */
-	AM_VIEW_RECORD,	 /* a trace is wanted: see record_wants in view.c */
+	AM_VIEW_RECORD,	 /* a trace is wanted: see view_record.c */
 };
 extern uint32_t am_view_mode __attribute__((visibility("hidden")));
 
@@ -118,6 +118,11 @@ bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct a
 bool am_view_has(uintptr_t address, unsigned size);
 /* Everybody's next access is logged. What the cells held is forgotten. */
 void am_view_estrange(uintptr_t address, unsigned size);
+/* view_record.c. Is it to be logged? Remembers it. `is_exact`: atomic or volatile. */
+bool am_view_record_wants(struct am_view *v, struct am_cell *cell, uintptr_t word, uint64_t bytes,
+			  bool writes, bool is_exact, uintptr_t pc);
+/* Would an atomic read of these bytes of one word be left out? Asks only. */
+bool am_view_is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc);
 /* Somebody else is about to log an access of this thread (annotations). */
 void am_view_touched(uintptr_t address, size_t size);
 /* A large block is gone, its cells are cleaned: is that to be logged? A small one is told as a range. */

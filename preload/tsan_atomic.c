@@ -35,6 +35,16 @@ static void give_up(struct am_step *s, struct am_here here)
 }
 
 /*
+ * Recording, the filter is asked behind the operation, when it is known what became of it, and still under the lock of the
+ * slot: asked before, it left out an update as known that then found what another thread wrote in that very
+ * moment, and the lock that it took was nobody's in the trace.
+ */
+static bool asks_late(void)
+{
+	return am_view_mode == AM_VIEW_RECORD;
+}
+
+/*
  * The cells say that this thread was here before it really is. Another that came in between has them now, and
  * would not log what it does after us: a look at a lock that saw it released. So it is asked
  * again, under the lock of the slot: whoever comes from here on is behind us.
@@ -46,6 +56,13 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 	const uintptr_t address = (uintptr_t)p;
 	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
 
+	if (asks_late()) {
+		if (!am_view_sleeps() && am_view_is_ready()) {
+			am_retry_check(here);
+			lock(&s, here);
+		}
+		return s;
+	}
 	for (unsigned i = 0;; i++) {
 		if (am_view_sleeps() || !am_view_wants(kind, address, size, here))
 			return s;
@@ -84,11 +101,13 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	if (!s->is_logged)
 		return;
 	/* Live, one that fails is worth a record only if there is something to take back: it may fail for long. */
-	const bool is_told = am_view_mode == AM_VIEW_RECORD || !is_vain || am_retry_fail((uintptr_t)p);
+	const bool is_told = asks_late() ? am_view_wants(is_vain ? AM_READ : kind, (uintptr_t)p, size, here)
+					 : !is_vain || am_retry_fail((uintptr_t)p);
 	if (!is_told) {
 		give_up(s, here);
 		/* The cell was told of an access: nobody's next one is covered by it. */
-		am_view_touched((uintptr_t)p, size);
+		if (!asks_late())
+			am_view_touched((uintptr_t)p, size);
 		return;
 	}
 	r.number = am_number((uintptr_t)p);
@@ -111,21 +130,18 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
 		bool is_forced = false;                                                            \
-		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8))) {              \
+		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8, AM_HERE.pc))) {  \
 			const type seen = am_atomic##bits##_load(p, mo);                           \
-			if (am_view_sleeps() || is_known_load(p, bits / 8)) {                      \
-				if (am_likely(!am_retry_alternates((uintptr_t)p, AM_HERE.pc)))     \
+			if (am_view_sleeps() || is_known_load(p, bits / 8, AM_HERE.pc)) {          \
+				if (am_likely(am_view_mode == AM_VIEW_RECORD ||                    \
+					      !am_retry_alternates((uintptr_t)p, AM_HERE.pc)))     \
 					return seen;                                               \
 				is_forced = true;                                                  \
 			}                                                                          \
 		}                                                                                  \
 		struct am_step s = is_forced ? force(p, AM_HERE)                                   \
 					     : am_step_begin(AM_READ, p, bits / 8, AM_HERE);       \
-		type value = am_atomic##bits##_load(p, mo);                                        \
-		if (am_unlikely(is_stale(&s, p))) {                                                \
-			s = am_step_begin(AM_READ, p, bits / 8, AM_HERE);                          \
-			value = am_atomic##bits##_load(p, mo);                                     \
-		}                                                                                  \
+		const type value = am_atomic##bits##_load(p, mo);                                  \
 		if (!s.is_logged)                                                                  \
 			am_retry_dropped((uintptr_t)p, bits / 8, AM_HERE);                         \
 		am_step_end(&s, AM_READ, p, bits / 8, mo, (uint64_t)value, false, AM_HERE);                         \
@@ -185,22 +201,21 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 		return old;                                                                        \
 	}
 
-/* A spinning reader must not fill its ring: nothing new here, before the load and after it. */
-static inline bool is_known_load(const volatile void *p, unsigned size)
+/*
+ * A spinning reader must not fill its ring: nothing new here, before the load and after it. Recording, who writes
+ * marks the cell behind its operation, before it lets go of the slot: partner am_slot_unlock.
+ */
+static inline bool is_known_load(const volatile void *p, unsigned size, uintptr_t pc)
 {
 	const uintptr_t address = (uintptr_t)p;
 
-	return (address & 7) + size <= 8 &&
-	       am_view_is_known(address, am_filter_bytes(address & 7, size), false);
-}
-
-/* Recording: left out as nothing new, but another thread came before the load was made? */
-static inline bool is_stale(const struct am_step *s, const volatile void *p)
-{
-	if (s->is_logged || am_view_mode != AM_VIEW_RECORD)
+	if ((address & 7) + size > 8)
 		return false;
-	const struct am_cell *c = am_shadow_find((uintptr_t)p);
-	return c && !am_filter_same_stretch(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch);
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
+	if (am_view_mode != AM_VIEW_RECORD)
+		return am_view_is_known(address, bytes, false);
+	return __atomic_load_n(&am_slots[am_slot_of(address)].lock, __ATOMIC_ACQUIRE) == 0 &&
+	       am_view_is_recorded(address, bytes, pc);
 }
 
 AM_TSAN_WIDTHS(ATOMICS)

@@ -223,6 +223,7 @@ struct touch {
 	uintptr_t word;
 	uint64_t bytes;
 	bool writes, may_be_lazy;
+	bool is_exact; /* atomic or volatile */
 	struct am_here here;
 };
 
@@ -231,34 +232,6 @@ static bool is_private(const struct am_view *v, uint64_t seen, const struct touc
 {
 	return a->word >= a->here.cfa && a->word < am_tls.lane->stack_top &&
 	       !am_filter_foreign(seen & AM_STRETCH_MASK, v->stretch);
-}
-
-/*
- * For a trace nothing may be missing that a prediction could turn on: an access is left out only if
- * this thread did the same to the same bytes twice already since it last logged anything but
- * accesses (no lock, no region boundary in between), and no other thread came here meanwhile. Two
- * are kept so that "something happens between two of them" can still be predicted.
- */
-static bool record_wants(struct am_view *v, uint64_t *word, const struct touch *a)
-{
-	const uint64_t shadow = __atomic_load_n(word, __ATOMIC_RELAXED);
-	const uint64_t kind = a->writes ? a->bytes << AM_MORE_SHIFT : a->bytes;
-	const uint64_t twice = UINT64_C(1) << (16 + a->writes);
-
-	if (has_others(v))
-		am_view_new_stretch(v);
-	if (!am_filter_same_stretch(shadow, v->stretch)) {
-		__atomic_store_n(word, v->stretch | kind, __ATOMIC_RELAXED);
-		return true;
-	}
-	if ((kind & ~shadow) != 0) {
-		__atomic_store_n(word, (shadow | kind) & ~twice, __ATOMIC_RELAXED);
-		return true;
-	}
-	if (shadow & twice)
-		return false;
-	__atomic_store_n(word, shadow | twice, __ATOMIC_RELAXED);
-	return true;
 }
 
 /* What the cell does not hold after this access of its owner is told; is there anything? */
@@ -386,7 +359,7 @@ static bool wants(struct am_view *v, const struct touch *a)
 	if (!cell)
 		return true;
 	if (am_view_mode == AM_VIEW_RECORD)
-		return record_wants(v, &cell->w, a);
+		return am_view_record_wants(v, cell, a->word, a->bytes, a->writes, a->is_exact, a->here.pc);
 	if (!has_numbers(v)) {
 		am_late_tell_both(v, a->word, am_cell_load(cell), a->here);
 		__atomic_store_n(&cell->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_RELAXED);
@@ -397,9 +370,10 @@ static bool wants(struct am_view *v, const struct touch *a)
 
 /* Of all words of an access. If one is logged all are, in their cells too: it is one transaction. */
 static bool wants_all(struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size,
-		      bool may_be_lazy, struct am_here here)
+		      bool may_be_lazy, bool is_exact, struct am_here here)
 {
-	struct touch a = {.writes = kind != AM_READ, .may_be_lazy = may_be_lazy, .here = here};
+	struct touch a = {.writes = kind != AM_READ, .may_be_lazy = may_be_lazy, .is_exact = is_exact,
+			  .here = here};
 	const uintptr_t end = address + size;
 	bool is_wanted = false;
 
@@ -467,7 +441,7 @@ bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct a
 {
 	struct am_view *v = &am_view;
 
-	return is_ready(v) && wants_all(v, kind, address, size, false, here);
+	return is_ready(v) && wants_all(v, kind, address, size, false, true, here);
 }
 
 bool am_view_has(uintptr_t address, unsigned size)
@@ -523,7 +497,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 	/* What may be made again is logged at once, so that it can be told which of the two counts. */
 	if (!may_repeat && is_simple(v, kind != AM_READ, address, size, here))
 		return;
-	if (wants_all(v, kind, address, size, !may_repeat, here)) {
+	if (wants_all(v, kind, address, size, !may_repeat, detail & AM_VIEW_VOLATILE, here)) {
 		am_retry_check(here);
 		const uint64_t head = am_tls.head;
 		if (may_repeat)
@@ -549,7 +523,7 @@ void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am
 	if (!is_ready(v))
 		return;
 	/* Told late, a free would be told as a write. */
-	if (wants_all(v, kind, address, size, kind != AM_FREE || v->depth != 0, here)) {
+	if (wants_all(v, kind, address, size, kind != AM_FREE || v->depth != 0, false, here)) {
 		am_retry_check(here);
 		const uint64_t head = am_tls.head;
 		if (kind == AM_FREE)

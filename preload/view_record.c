@@ -1,0 +1,99 @@
+/*
+ * What a recording leaves out. Nothing may be missing that a prediction could turn on, neither an access that
+ * breaks something nor one that holds a schedule back. Runs in application threads.
+ *
+ * Plain accesses: one is left out if this thread did the same to the same bytes twice already since it last
+ * logged anything but accesses (no lock, no region boundary in between), and no other thread came here
+ * meanwhile. Two are kept so that "something happens between two of them" can still be predicted. Where it
+ * stood among the thread's other accesses is lost; it matters to nobody in a program without data races.
+ *
+ * Atomic and volatile ones are what others synchronise by: one that wrote is always kept, for whoever finds its
+ * value comes after all that was done before it; a read, or an attempt that failed, is left out only if it was made
+ * twice from the same place, with nothing written, nothing else logged and nobody here since. That is a
+ * thread that waits, which must not fill its ring.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/shadow.h"
+
+/* Where this thread looked last. */
+enum { SPOTS = 16, ENOUGH = 2 };
+
+struct spot {
+	uintptr_t address, pc;
+	uint64_t deeds;
+	uint32_t times;
+};
+
+static __thread struct {
+	struct spot spot[SPOTS];
+	uint64_t deeds; /* writes of this thread, kept or not */
+} here_before __attribute__((tls_model("initial-exec")));
+
+static struct spot *spot_of(uintptr_t address, uintptr_t pc)
+{
+	const uint64_t key = (address ^ pc * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xc2b2ae3d27d4eb4f);
+
+	return &here_before.spot[key >> 60];
+}
+
+static bool is_at(const struct spot *s, uintptr_t address, uintptr_t pc)
+{
+	return s->address == address && s->pc == pc && s->deeds == here_before.deeds;
+}
+
+/* Nobody else came, and all of it was done already. `w`: the cell's. */
+static bool is_done(const struct am_view *v, uint64_t w, uint64_t kind)
+{
+	return am_filter_has(w, v->stretch, kind);
+}
+
+bool am_view_is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc)
+{
+	const struct am_view *v = &am_view;
+	const struct am_cell *c = am_shadow_find(address);
+	const struct spot *s = spot_of(address & ~(uintptr_t)7, pc);
+
+	return c && is_at(s, address & ~(uintptr_t)7, pc) && s->times >= ENOUGH &&
+	       am_tls.head - v->own_units == v->others &&
+	       is_done(v, __atomic_load_n(&c->w, __ATOMIC_RELAXED), bytes);
+}
+
+/* Has the thread looked here long enough? `is_new`: something changed since. */
+static bool is_another_look(uintptr_t word, uintptr_t pc, bool is_new)
+{
+	struct spot *s = spot_of(word, pc);
+
+	if (is_new || !is_at(s, word, pc))
+		*s = (struct spot){word, pc, here_before.deeds, 0};
+	if (s->times >= ENOUGH)
+		return false;
+	s->times++;
+	return true;
+}
+
+bool am_view_record_wants(struct am_view *v, struct am_cell *cell, uintptr_t word, uint64_t bytes,
+			  bool writes, bool is_exact, uintptr_t pc)
+{
+	const struct am_cell c = am_cell_load(cell);
+	const uint64_t kind = writes ? bytes << AM_MORE_SHIFT : bytes;
+	const uint64_t others = am_tls.head - v->own_units;
+
+	/* Anything but accesses since this was last asked? */
+	if (others != v->others)
+		am_view_new_stretch(v);
+	v->others = others;
+	here_before.deeds += writes;
+	const bool is_ours = am_filter_same_stretch(c.w, v->stretch), is_new = !is_done(v, c.w, kind);
+	if (is_new)
+		__atomic_store_n(&cell->w, (is_ours ? c.w : v->stretch) | kind, __ATOMIC_RELAXED);
+	if (is_exact)
+		return writes || is_another_look(word, pc, is_new);
+	if (is_new)
+		return true;
+	/* The other half of the cell: what was done twice. */
+	if (is_done(v, c.r, kind))
+		return false;
+	__atomic_store_n(&cell->r, (am_filter_same_stretch(c.r, v->stretch) ? c.r : v->stretch) | kind,
+			 __ATOMIC_RELAXED);
+	return true;
+}
