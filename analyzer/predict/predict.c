@@ -331,6 +331,9 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 	am_answer_clear(&answer);
 }
 
+/* The search can do with segments that are too large for the solver. */
+enum { SEARCH_FACTOR = 16 };
+
 static void make_whole(struct am_predict *p)
 {
 	const struct am_engine_options options = engine_options(p);
@@ -358,13 +361,19 @@ static void solve(struct am_predict *p, struct am_segment *segment, struct am_re
 			ask(p, &p->whole, &p->program, p->engine, r);
 		return;
 	}
-	if (p->options.max_segment && segment->events > p->options.max_segment) {
+	if (p->options.max_segment && segment->events > SEARCH_FACTOR * p->options.max_segment) {
 		undecided(r, "it is larger than --max-segment");
 		return;
 	}
 	const char *why = am_program_build(&program, &p->index, segment, p->options.model, true);
 	if (why) {
 		undecided(r, why);
+		return;
+	}
+	/* What a thread does with its own data, as far as it comes out the same always, is no part of the program. */
+	if (p->options.max_segment && program.ctp->event_count > p->options.max_segment) {
+		am_program_free(&program);
+		undecided(r, "it is larger than --max-segment");
 		return;
 	}
 	struct am_engine *engine = am_engine_new(program.ctp, &options);
@@ -380,9 +389,6 @@ static enum am_how how_proved(enum am_proof proof)
 	return proof == AM_PROOF_EMPTY ? AM_HOW_EMPTY : proof == AM_PROOF_ORDER ? AM_HOW_ORDER
 										 : AM_HOW_LOCKS;
 }
-
-/* The search can do with segments that are too large for the solver. */
-enum { SEARCH_FACTOR = 16 };
 
 /* Steps of the quick look before the solver is asked: some, and some per event. */
 enum { QUICK = 2000, QUICK_PER_EVENT = 16 };
