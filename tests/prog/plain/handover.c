@@ -25,6 +25,7 @@ static struct block *queue[QUEUE];
 static uint32_t shared[SHARED]; /* two to a word */
 static unsigned char small[64];
 static int is_open, steps;
+static unsigned done;
 
 struct worker {
 	uint64_t random;
@@ -88,6 +89,27 @@ static void touch_shared(struct worker *w)
 	memcpy(&shared[pick(w, SHARED - 4)], &shared[pick(w, SHARED - 4)], 12);
 }
 
+#ifdef __clang__
+#define UNSEEN __attribute__((noinline, disable_sanitizer_instrumentation))
+#else
+#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
+#endif
+
+/* Until another thread came to a step's end, or none does. */
+UNSEEN static void let_others(void)
+{
+	enum { TURNS = 2000 };
+	const unsigned before = __atomic_load_n(&done, __ATOMIC_RELAXED);
+
+	for (int i = 0; i < TURNS && __atomic_load_n(&done, __ATOMIC_RELAXED) == before; i++)
+		sched_yield();
+}
+
+UNSEEN static void count_step(void)
+{
+	__atomic_fetch_add(&done, 1, __ATOMIC_RELAXED);
+}
+
 __attribute__((noinline)) static void step(struct worker *w)
 {
 	pthread_mutex_lock(&lock);
@@ -98,12 +120,13 @@ __attribute__((noinline)) static void step(struct worker *w)
 	touch_shared(w);
 	if (is_open) {
 		pthread_mutex_unlock(&lock);
-		sched_yield();
+		let_others();
 		pthread_mutex_lock(&lock);
 	}
 	trade(w);
 	touch_shared(w);
 	pthread_mutex_unlock(&lock);
+	count_step();
 }
 
 static void outside(struct worker *w)
