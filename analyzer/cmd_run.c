@@ -139,6 +139,14 @@ static int setting(const char *word, const char *value)
 	return 0;
 }
 
+/* An option that takes a value: -f VALUE, --fn VALUE or --fn=VALUE. */
+static bool takes(const char *word, const char *brief, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return strcmp(word, brief) == 0 || (strncmp(word, name, n) == 0 && (word[n] == 0 || word[n] == '='));
+}
+
 /* Returns -1 to go on, else the status to end with. */
 static int parse(int argc, char **argv)
 {
@@ -169,20 +177,22 @@ static int parse(int argc, char **argv)
 		else if (is(word, "-q", "--quiet"))
 			run.quiet = true;
 		else {
-			const bool is_fn = strcmp(word, "-f") == 0 || strncmp(word, "--fn", 4) == 0;
-			const bool is_trace = strcmp(word, "-o") == 0 || strncmp(word, "--trace", 7) == 0;
+			const bool is_fn = takes(word, "-f", "--fn");
+			const bool is_trace = takes(word, "-o", "--trace");
 			const bool is_file = strcmp(word, "-S") == 0;
 			const bool is_short = word[1] != '-';
 			if (is_short && !is_fn && !is_trace && !is_file)
 				return fail(STATUS_USAGE, "unknown option", word, "see atommon run --help");
 			char *value = value_of(argc, argv, &i, is_short ? NULL : equals);
-			if (is_short && !value)
+			if (!equals && value && strcmp(value, "--") == 0)
+				value = NULL;
+			if ((is_short || is_fn || is_trace) && !value)
 				return fail(STATUS_USAGE, "no value after", word, "");
-			if (is_fn && value) {
+			if (is_fn) {
 				char text[520];
 				snprintf(text, sizeof text, "fn:%s", value);
 				append_atomic(text);
-			} else if (is_trace && value && strncmp(word, "--trace-max", 11) != 0)
+			} else if (is_trace)
 				make_trace_absolute(value);
 			else {
 				const int bad = setting(is_file ? "--suppressions" : word, value);
@@ -331,6 +341,17 @@ static void show_reason(void *ctx, enum am_finding finding, const char *text)
 
 static void explain_no_regions(void)
 {
+	const char *atomic = getenv("ATOMMON_ATOMIC"), *names = atomic ? strstr(atomic, "fn:") : NULL;
+
+	if (names) {
+		fprintf(stderr,
+			"atommon: no region was seen: nothing was checked. No watched function ran that matches '%s'.\n"
+			"  Is the program built with atommon cc or -finstrument-functions? Names are those of the source,\n"
+			"  * stands for any part. What runs: atommon run --fn '*' --trace all.atm -- ...;\n"
+			"  atommon dump all.atm | grep enter\n",
+			names);
+		return;
+	}
 	fputs("atommon: no region was seen: nothing was checked. Three ways to say what is to be atomic:\n"
 	      "  1. annotate: #include <atommon.h>, ATOMMON_REGION(\"name\") { ... }\n"
 	      "  2. critical sections, on any program: atommon run --sections -- ...\n"

@@ -23,7 +23,7 @@ int line_next(struct am_source *s)
 	l->number++;
 	while ((c = getc_unlocked(s->in)) != EOF && c != '\n') {
 		if (c == 0)
-			return source_fail(s, "line %llu: a NUL byte",
+			return source_fail(s, "line %llu: a NUL byte; neither a trace nor a text",
 					   (unsigned long long)l->number);
 		if (n + 2 > l->cap) {
 			char *bigger =

@@ -24,6 +24,21 @@ same "run without a program: status" 2 $?
 out=$(atommon run --no-such-option -- true 2>&1)
 same "unknown option: status" 2 $?
 contains "unknown option is quoted" "$out" "'--no-such-option'"
+for word in --fnn --tracex; do
+	out=$(atommon run $word x -- true 2>&1)
+	same "$word is not taken for another: status" 2 $?
+	contains "$word is not taken for another" "$out" "unknown option '$word'"
+done
+for word in --fn --trace -f -o; do
+	out=$(atommon run $word -- true 2>&1)
+	same "$word without a value: status" 2 $?
+	contains "$word without a value" "$out" "no value after '$word'"
+done
+contains "names that match nothing are told" "$(atommon run --no-trace --fn no_such_name -- true 2>&1)" "'fn:no_such_name'"
+contains "noise is neither a trace nor a text" "$(head -c 4096 /dev/zero | atommon dump - 2>&1)$(
+	head -c 4096 /dev/zero >zeros
+	atommon predict zeros 2>&1
+)" "neither a trace nor a text"
 check "help of a command" atommon help run
 ln -s "$(command -v atommon)" link
 check "works through a symbolic link" ./link help env
