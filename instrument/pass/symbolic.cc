@@ -61,7 +61,7 @@ struct Symbolic : PassInfoMixin<Symbolic> {
 		if (all.empty())
 			return PreservedAnalyses::all();
 
-		const auto twin = atommon::make_twins(m, twinned);
+		const auto twin = atommon::make_twins(m, twinned, false);
 		DenseMap<Function *, Function *> identity;
 		SmallVector<std::pair<Function *, Function *>, 32> work; // code, identity
 		for (auto *f : all) {

@@ -22,7 +22,7 @@ struct Twin : PassInfoMixin<Twin> {
 		for (auto &f : m)
 			if (f.hasFnAttribute(Attribute::SanitizeThread) && atommon::can_have_twin(f))
 				chosen.push_back(&f);
-		for (const auto &pair : atommon::make_twins(m, chosen)) {
+		for (const auto &pair : atommon::make_twins(m, chosen, true)) {
 			pair.first->removeFnAttr(Attribute::SanitizeThread);
 			pair.first->addFnAttr(Attribute::DisableSanitizerInstrumentation);
 		}

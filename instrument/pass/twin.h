@@ -7,6 +7,7 @@
 #ifndef ATOMMON_PASS_TWIN_H
 #define ATOMMON_PASS_TWIN_H
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -110,9 +111,47 @@ inline void dispatch(Function &f, Function &twin, GlobalVariable &armed)
 		b.CreateRet(call);
 }
 
+// Declared `inline`, defined in a class, or made from a template.
+inline bool is_inline(const Function &f)
+{
+	return f.hasFnAttribute(Attribute::InlineHint) || f.hasFnAttribute(Attribute::AlwaysInline) ||
+	       f.hasLinkOnceODRLinkage();
+}
+
+// Of the C++ library: nobody means its functions to be regions.
+inline bool is_standard(const Function &f)
+{
+	const auto name = f.getName();
+	for (const char *prefix : {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"})
+		if (name.startswith(prefix))
+			return true;
+	return false;
+}
+
+// May the watched version be inlined, so that ATOMMON_ATOMIC=fn:NAME does not see it? One that calls nothing but its
+// like: accessors, constructors. What takes a lock, or has others do the work, stays.
+inline bool may_vanish(const Function &f, SmallPtrSetImpl<const Function *> &asked)
+{
+	if (!is_inline(f) || f.isDeclaration() || f.hasFnAttribute(Attribute::NoInline))
+		return false;
+	if (is_standard(f) || !asked.insert(&f).second)
+		return true;
+	for (const auto &block : f)
+		for (const auto &i : block) {
+			const auto *call = dyn_cast<CallBase>(&i);
+			if (!call || call->isInlineAsm())
+				continue;
+			const auto *callee = call->getCalledFunction();
+			if (!callee || (!callee->isIntrinsic() && !may_vanish(*callee, asked)))
+				return false;
+		}
+	return true;
+}
+
 // Gives each of the chosen functions its watched version: chosen function -> twin. What remains
-// under the old name is the version that is not watched.
-inline DenseMap<Function *, Function *> make_twins(Module &m, ArrayRef<Function *> chosen)
+// under the old name is the version that is not watched. `inlines`: watched versions may be inlined as far as
+// they may vanish.
+inline DenseMap<Function *, Function *> make_twins(Module &m, ArrayRef<Function *> chosen, bool inlines)
 {
 	DenseMap<Function *, Function *> twin;
 	if (chosen.empty())
@@ -131,7 +170,8 @@ inline DenseMap<Function *, Function *> make_twins(Module &m, ArrayRef<Function 
 		// An exit callback reached by a jump would seem to come from the caller.
 		t->addFnAttr("disable-tail-calls", "true");
 		// An inlined function would have no entry to see (ATOMMON_ATOMIC=fn:NAME).
-		if (!t->hasFnAttribute(Attribute::AlwaysInline))
+		SmallPtrSet<const Function *, 8> asked;
+		if (!t->hasFnAttribute(Attribute::AlwaysInline) && !(inlines && may_vanish(*f, asked)))
 			t->addFnAttr(Attribute::NoInline);
 		twin[f] = t;
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Region functions by the compilers' callbacks: recursion deeper than is followed, frames left by
-# longjmp, names only of modules that have such functions.
+# longjmp, names only of modules that have such functions; which ones are inlined, with clang.
 . "$(dirname "$0")/../lib.sh"
 
 for cc in gcc clang-14; do
@@ -23,4 +23,11 @@ for cc in gcc clang-14; do
 	check "$cc: says that there are no entries" grep -q 'no function entries' <(atommon-predict --atomic fn:descend none.atm)
 	rm -f recursion
 done
+
+ATOMMON_CXX=clang++-14 check "a program of inline functions builds" \
+	atommon-c++ -g -O2 "$TOP/tests/prog/cc_inline.cc" -o inlined -pthread
+preload ATOMMON_MODE=record ATOMMON_TRACE=inline.atm ATOMMON_ATOMIC='fn:*' ./inlined >out
+same "it runs as ever" "12 24" "$(cat out)"
+atommon-dump --text inline.atm | sed -n 's/.* enter .*\(Account::[a-z]*\|twice\|main\|work\).*/\1/p' | sort -u >seen
+same "seen are those that take a lock, are marked, or are not inline" "Account::set Account::take main work" "$(xargs <seen)"
 finish
