@@ -37,7 +37,7 @@ static inline bool is_ready(struct am_view *v)
 {
 	const struct am_tls *t = &am_tls;
 
-	if (am_likely(v->defer && t->event == 0 && !(t->muted | t->inside | t->ended | t->owned)))
+	if (am_likely(v->defer && t->event == 0 && !t->is_apart))
 		return !v->is_telling && v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER;
 	return am_defer_make(v);
 }

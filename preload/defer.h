@@ -59,7 +59,7 @@ static inline bool am_defer_is_calm(const struct am_view *v)
 {
 	const struct am_tls *t = &am_tls;
 
-	return am_likely(t->head == v->calm && t->event == 0 && !(t->muted | t->inside | t->ended | t->owned));
+	return am_likely(t->head == v->calm && t->event == 0 && !t->is_apart);
 }
 
 /* From here to am_defer_leave() handlers of this thread log in the old way. */
@@ -84,7 +84,9 @@ static inline void am_defer_append(struct am_view *v, enum am_kind kind, uintptr
 		v->limit = am_tls.limit;
 		am_tls.limit = 0;
 	}
-	d->item[n] = (struct am_item){(uint64_t)kind | object << 16, where};
+	/* Two stores: together in one register they would take more instructions. */
+	__atomic_store_n(&d->item[n].what, (uint64_t)kind | object << 16, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->item[n].where, where, __ATOMIC_RELAXED);
 	/* partner: the reader in am_defer_expose. On x86 a plain store. */
 	__atomic_store_n(&d->n, n + 1, __ATOMIC_RELEASE);
 }
@@ -124,7 +126,10 @@ static inline bool am_defer_forget(struct am_view *v)
 	v->depth = 0;
 	v->n_forgotten++;
 	am_view_new_stretch(v);
-	am_view_rest();
+	if (am_likely(am_tls.head == v->calm))
+		v->idle = am_view_idle(v);
+	else
+		am_view_rest();
 	return true;
 }
 
@@ -134,7 +139,7 @@ static inline bool am_defer_is_newest(const struct am_deferred *d, uintptr_t mut
 	return d->n != 0 && d->item[d->n - 1].what == (AM_ACQUIRE | mutex << 16);
 }
 
-static inline bool am_defer_acquire(uintptr_t mutex, struct am_here here)
+static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mutex, struct am_here here)
 {
 	struct am_view *v = &am_view;
 	const uint64_t key = am_site_key(here);

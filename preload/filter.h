@@ -301,33 +301,40 @@ enum am_filter_short {
 static inline __attribute__((always_inline)) enum am_filter_short
 am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool writes, uint64_t *next)
 {
-	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-	uint64_t differs = w ^ (fast | bytes), old = w;
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED), wanted = fast | bytes;
+	uint64_t differs = w ^ wanted, old = w;
 
 	if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
 		return AM_SHORT_KNOWN;
-	/* Ours, and nothing of others is hidden in what is written. */
-	if (__builtin_expect((differs & (AM_BLOCK_OTHER << AM_BLOCK_SHIFT | (writes ? bytes << AM_MORE_SHIFT : 0))) != 0, 0))
-		return AM_SHORT_ASK;
-	if (!writes) {
+	if (writes) {
+		/* Ours, and nothing of others is hidden in what is written. */
+		if (__builtin_expect((differs & (AM_BLOCK_OTHER << AM_BLOCK_SHIFT | bytes << AM_MORE_SHIFT)) != 0, 0))
+			return AM_SHORT_ASK;
+	} else {
+		const uint64_t before = differs;
 		old = __atomic_load_n(&c->r, __ATOMIC_RELAXED);
-		differs = old ^ (fast | bytes);
-		if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
+		differs = old ^ wanted;
+		if (__builtin_expect((before | differs) >> AM_BLOCK_SHIFT != 0, 0)) {
+			/* Not ours, or nothing was read by us. */
+			if (before >> AM_BLOCK_SHIFT != 0 || old != 0)
+				return AM_SHORT_ASK;
+		} else if ((differs & (AM_STRETCH_MASK | bytes)) == 0) {
 			return AM_SHORT_KNOWN;
-		/* Nor in what is read, unless it was seen; and the reads are ours, if any. */
-		if (__builtin_expect((w & ~old & bytes << AM_MORE_SHIFT) != 0 ||
-				     (differs >> AM_BLOCK_SHIFT != 0 && old != 0), 0))
+		}
+		/* Nor is anything hidden in what is read, unless it was seen. */
+		if (__builtin_expect((w & bytes << AM_MORE_SHIFT) != 0, 0) && (w & ~old & bytes << AM_MORE_SHIFT) != 0)
 			return AM_SHORT_ASK;
 	}
-	const uint64_t kept = AM_CELL_MORE | AM_CELL_LOGGED;
+	/* Of a write of all bytes nothing is hidden any more, as was just seen. */
+	const uint64_t kept = AM_CELL_LOGGED | AM_CELL_MORE;
 	if (__builtin_constant_p(bytes == AM_CELL_BYTES) && bytes == AM_CELL_BYTES) {
-		old &= kept;
+		old &= writes ? AM_CELL_LOGGED : kept;
 	} else if ((differs & AM_STRETCH_MASK) != 0) { /* another stretch of ours: no bytes may be lost */
 		if (__builtin_expect((old & AM_CELL_BYTES & ~bytes) != 0, 0))
 			return AM_SHORT_ASK;
 		old &= kept;
 	}
-	*next = old | fast | bytes;
+	*next = old | wanted;
 	return AM_SHORT_LAZY;
 }
 

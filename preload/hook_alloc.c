@@ -72,9 +72,15 @@ static inline bool is_idle(void)
 	       am_tls.owned;
 }
 
+/* Are the cells of a block that is gone cleaned at once? */
+static bool is_cleaned(size_t size)
+{
+	return am_view_mode != AM_VIEW_RECORD && size > AM_FREED_MAX;
+}
+
 static void gone(uintptr_t address, size_t size, struct am_here here)
 {
-	if (am_view_mode != AM_VIEW_RECORD && size <= AM_FREED_MAX) {
+	if (am_view_mode != AM_VIEW_RECORD && !is_cleaned(size)) {
 		am_view_range(AM_FREE, address, size, here);
 		return;
 	}
@@ -124,7 +130,7 @@ void am_alloc_stack(uintptr_t top)
 		pthread_attr_destroy(&attr);
 	}
 	am_tls.inside--;
-	if (low && (uintptr_t)low < top && am_shadow_clear((uintptr_t)low, top - (uintptr_t)low, NULL, NULL))
+	if (low && (uintptr_t)low < top && am_shadow_clear((uintptr_t)low, top - (uintptr_t)low, AM_STRETCH_NONE, NULL, NULL))
 		am_log_block(AM_FREE, (uintptr_t)low, top - (uintptr_t)low, AM_HERE);
 }
 
@@ -181,9 +187,11 @@ AM_EXPORT void *realloc(void *old, size_t n)
 	if (old)
 		gone((uintptr_t)old, before, AM_HERE);
 	void *p = am_real.realloc(old, n);
-	if (p)
-		came((uintptr_t)p, size_of(p), AM_HERE);
-	else if (n != 0)
+	/* What was there is clean already, unless it is small or a trace is wanted. */
+	const size_t clean = p == old && is_cleaned(before) ? before : 0, after = p ? size_of(p) : 0;
+	if (p && after > clean)
+		came((uintptr_t)p + clean, after - clean, AM_HERE);
+	else if (!p && n != 0)
 		came((uintptr_t)old, before, AM_HERE);
 	return p;
 }

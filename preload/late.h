@@ -43,6 +43,22 @@ static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bo
 	return (!writes && am_filter_is_only_read(c.w)) || !am_late_matters(v, c);
 }
 
+/* If the cell is nobody's: it is ours now. That needs no locked instruction, for the same reason as what is ours: am_view_fast. */
+static inline __attribute__((always_inline)) bool am_late_take_free(const struct am_view *v, struct am_cell *c, uintptr_t address,
+								    uint64_t bytes, bool writes, uintptr_t pc)
+{
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+
+	if (w >> AM_BLOCK_SHIFT != 0)
+		return false;
+	const struct am_cell next =
+		am_filter_lazy((struct am_cell){w & AM_CELL_LOGGED, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
+	__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
+	return true;
+}
+
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
  * cell is nobody's, or another's and does not matter (filter.h, 6), it is ours now. That it does not matter stays
@@ -53,19 +69,17 @@ static inline bool am_late_take(const struct am_view *v, struct am_cell *c, uint
 {
 	struct am_cell old = am_cell_load(c);
 
-	if (old.w >> AM_BLOCK_SHIFT != 0 &&
-	    (am_filter_same_block(old.w, v->fast) || am_late_matters(v, old)))
+	if (am_late_take_free(v, c, address, bytes, writes, pc))
+		return true;
+	if (am_filter_same_block(old.w, v->fast) || am_late_matters(v, old))
 		return false;
 	const struct am_cell next =
 		am_filter_lazy((struct am_cell){old.w & AM_CELL_LOGGED, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
-	/* From another in one step: of two who come at once the second sees the first. What is nobody's needs no such
-	 * care, for the same reason as what is ours: am_view_fast. */
-	if (old.w >> AM_BLOCK_SHIFT == 0)
-		__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
-	else if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+	/* From another in one step: of two who come at once the second sees the first. */
+	if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return false;
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
-	__atomic_store_n(am_view_place(v->places, c, writes), am_view_place_value(address, pc), __ATOMIC_RELAXED);
+	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
 	return true;
 }
 

@@ -139,10 +139,15 @@ struct am_tls {
 					 records of own counters do without (am_log_own) */
 	struct am_lane *lane;
 	uint32_t id;	/* thread id + 1; 0: not attached yet */
-	uint8_t muted;	/* in the child of a vfork: this memory is the parent's */
-	uint8_t inside; /* the library's own code is at work: hooks only call through */
-	uint8_t ended;	/* thread-end was logged */
-	uint8_t owned;	/* the drain thread: never logs */
+	union {
+		struct {
+			uint8_t muted;	/* in the child of a vfork: this memory is the parent's */
+			uint8_t inside; /* the library's own code is at work: hooks only call through */
+			uint8_t ended;	/* thread-end was logged */
+			uint8_t owned;	/* the drain thread: never logs */
+		};
+		uint32_t is_apart; /* any of them */
+	};
 };
 _Static_assert(sizeof(struct am_tls) <= 64, "keep thread-local storage tiny");
 extern __thread struct am_tls am_tls __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -59,6 +59,16 @@ static inline void am_retry_confirm(bool is_done, uintptr_t address, uint64_t va
  * again, then. Outside any record. */
 void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here);
 
+/* Is a load of it remembered? */
+static inline bool am_retry_knows(uintptr_t address)
+{
+	bool knows = false;
+
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
+		knows |= am_retry.load[i].address == address;
+	return knows;
+}
+
 /* A volatile load was found to be known, and left no record. */
 static inline void am_retry_watch(uintptr_t address, unsigned size)
 {

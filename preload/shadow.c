@@ -173,7 +173,7 @@ struct am_cell *am_shadow_make(uintptr_t address)
 	return s;
 }
 
-bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx)
+bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn *fn, void *ctx)
 {
 	const uintptr_t top = UINT64_C(1) << AM_SHADOW_USER;
 	const uintptr_t end = address < top && size <= top - address ? address + size : top;
@@ -193,7 +193,7 @@ bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx
 			const struct am_cell seen = am_cell_load(c);
 			if ((seen.w | seen.r) == 0)
 				continue;
-			if (fn)
+			if (fn && !am_filter_same_block(seen.w, own))
 				fn(ctx, at, seen);
 			was_logged |= (seen.w & AM_CELL_LOGGED) != 0;
 			__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);

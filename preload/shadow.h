@@ -83,9 +83,9 @@ static inline struct am_cell *am_shadow_find(uintptr_t address)
 struct am_cell *am_shadow_make(uintptr_t address);
 
 /* A block of memory is new or gone. Its cells are clean afterwards; each that was not is shown
- * before. Was any of it ever logged? */
+ * before, unless it belongs to the thread whose stretch `own` is. Was any of it ever logged? */
 typedef void am_shadow_fn(void *ctx, uintptr_t address, struct am_cell cell);
-bool am_shadow_clear(uintptr_t address, size_t size, am_shadow_fn *fn, void *ctx);
+bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn *fn, void *ctx);
 
 /* After fork, in the child. */
 void am_shadow_forget(void);
@@ -157,7 +157,8 @@ static inline void am_view_new_stretch(struct am_view *v)
 	const uint64_t next = v->stretch + (UINT64_C(1) << AM_STRETCH_SHIFT);
 
 	am_view_doubt();
-	if (am_likely(v->stretch != 0 && next >> AM_BLOCK_SHIFT == v->stretch >> AM_BLOCK_SHIFT))
+	/* There is a block, and its numbers are not used up. */
+	if (am_likely(next >> AM_BLOCK_SHIFT != 0 && next << (64 - AM_BLOCK_SHIFT) != 0))
 		v->stretch = next;
 	else
 		am_view_new_block(v);
@@ -208,15 +209,32 @@ static inline bool am_view_is_ours(const struct am_cell *c)
 	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, am_view.stretch);
 }
 
-/* Behind an access that took the slow path, or a region. */
+/* Is there nothing to do for an access of up to 8 bytes, of any kind? If not, ask further. */
+static inline bool am_view_passes(uintptr_t address, unsigned size)
+{
+	if (!am_view_is_idle() || (address & 7) + size > 8)
+		return false;
+	const struct am_cell *c = am_shadow_find(address);
+	return !c || am_view_is_ours(c);
+}
+
+/* Outside regions, and sections are followed up to here: what `idle` is to be. */
+static inline uint64_t am_view_idle(const struct am_view *v)
+{
+	const uint64_t word = __atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED);
+	/* as in am_view_is_reached: none is open, or not in a generation in which an edge came here */
+	const bool is_idle = (uint32_t)word == 0 || word >> 32 != v->reached;
+
+	return is_idle ? word : ~UINT64_C(0);
+}
+
+/* Behind an access that took the slow path. */
 static inline void am_view_rest(void)
 {
-	const bool is_idle = am_state() == AM_DEFER && am_view.depth == 0 &&
-			     (!am_after.has_sections ||
-			      am_tls.head - am_view.own_units == am_view.others) &&
-			     !am_view_is_reached(&am_view);
+	const bool may_idle = am_state() == AM_DEFER && am_view.depth == 0 &&
+			      (!am_after.has_sections || am_tls.head - am_view.own_units == am_view.others);
 
-	am_view.idle = is_idle ? __atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) : ~UINT64_C(0);
+	am_view.idle = may_idle ? am_view_idle(&am_view) : ~UINT64_C(0);
 }
 
 static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writes)
@@ -229,8 +247,8 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 
 /* ---- the fast path --------------------------------------------------------------------------- */
 
-/* Where a lazy access was made, for the one who may have to tell it late: the return address << 16, below it what
- * tells addresses of one place apart. Found by the cell's own address, reads and writes side by side. Half of the
+/* Where a lazy access was made, for the one who may have to tell it late: the return address, above it 16 bits that
+ * tell addresses of one place apart; 0 there: it is just being written. Found by the cell's own address, reads and writes side by side. Half of the
  * places are for mappings and stacks, half for the program's own data, which large arrays spare: chunks lie so that
  * one bit of their address is bit 45 of the application's (shadow.c). */
 enum {
@@ -247,9 +265,27 @@ static inline uint64_t *am_view_place(uint64_t *places, const struct am_cell *c,
 	return places + ((uintptr_t)c & AM_PLACES_MASK) / 8 + writes;
 }
 
-static inline uint64_t am_view_place_value(uintptr_t address, uintptr_t pc)
+static inline uint16_t am_view_place_tag(uintptr_t address)
 {
-	return (uint64_t)pc << 16 | (uint64_t)address << 36 >> 48;
+	return (uint16_t)(address >> AM_SHADOW_CHUNK);
+}
+
+/* In two stores, which takes fewer instructions than to put the two together. */
+static inline __attribute__((always_inline)) void am_view_put_place(uint64_t *place, uintptr_t address, uintptr_t pc)
+{
+	const uint16_t tag = am_view_place_tag(address);
+
+	__atomic_store_n(place, pc, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__builtin_memcpy((char *)place + 6, &tag, sizeof tag);
+}
+
+/* The return address, 0 if this is not the place of that address any more. */
+static inline uintptr_t am_view_read_place(const uint64_t *place, uintptr_t address)
+{
+	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	return seen >> 48 != 0 && (uint16_t)(seen >> 48) == am_view_place_tag(address) ? seen << 16 >> 16 : 0;
 }
 
 /*
@@ -274,7 +310,7 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 		break;
 	}
 	__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
-	__atomic_store_n(am_view_place(v->places, c, writes), am_view_place_value(address, pc), __ATOMIC_RELAXED);
+	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
 	return true;
 }
 

@@ -130,14 +130,19 @@ AM_EXPORT void __tsan_write_range_pc(void *p, size_t n, void *pc)
 
 AM_EXPORT void __tsan_vptr_read(void **p)
 {
-	one(AM_READ, p, sizeof *p, false, AM_HERE);
+	const uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+
+	if (!is_done((uintptr_t)p, sizeof *p, false, pc))
+		slowly(p, sizeof *p | READS, pc, (uintptr_t)__builtin_dwarf_cfa());
 }
 
 /* A constructor or destructor that sets the pointer to what it already is has changed nothing. */
 AM_EXPORT void __tsan_vptr_update(void **p, void *value)
 {
-	if (*p != value)
-		one(AM_WRITE, p, sizeof *p, false, AM_HERE);
+	const uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+
+	if (*p != value && !is_done((uintptr_t)p, sizeof *p, true, pc))
+		slowly(p, sizeof *p | WRITES, pc, (uintptr_t)__builtin_dwarf_cfa());
 }
 
 AM_EXPORT void __tsan_init(void)

@@ -126,9 +126,17 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 		am_view_touched((uintptr_t)p, size);
 }
 
+/* Outside regions, where it concerns nobody, it is performed and no more. */
+static inline bool passes(const volatile void *p, unsigned size)
+{
+	return size <= 8 && am_view_passes((uintptr_t)p, size);
+}
+
 #define ATOMICS(bits, type)                                                                        \
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
+		if (passes(p, bits / 8) && !am_retry_knows((uintptr_t)p))                          \
+			return am_atomic##bits##_load(p, mo);                                      \
 		bool is_forced = false;                                                            \
 		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8, AM_HERE.pc))) {  \
 			const type seen = am_atomic##bits##_load(p, mo);                           \
@@ -149,12 +157,18 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
+		if (passes(p, bits / 8)) {                                                         \
+			am_atomic##bits##_store(p, v, mo);                                         \
+			return;                                                                    \
+		}                                                                                  \
 		struct am_step s = am_step_begin(AM_WRITE, p, bits / 8, AM_HERE);                  \
 		am_atomic##bits##_store(p, v, mo);                                                 \
 		am_step_end(&s, AM_WRITE, p, bits / 8, mo, 0, false, AM_HERE);                        \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
+		if (passes(p, bits / 8))                                                           \
+			return am_atomic##bits##_exchange(p, v, mo);                               \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
 		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, old == v, AM_HERE);                    \
@@ -194,6 +208,8 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 #define UPDATE(bits, type, name, result)                                                           \
 	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
 	{                                                                                          \
+		if (passes(p, bits / 8))                                                           \
+			return am_atomic##bits##_##name(p, v, mo);                                 \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
 		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old,                         \

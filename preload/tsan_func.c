@@ -137,12 +137,12 @@ static __attribute__((noinline)) void exit_slowly(uintptr_t pc, uintptr_t cfa)
 AM_EXPORT void __tsan_func_entry(void *caller)
 {
 	(void)caller;
-	if (!am_function_is_none((uintptr_t)__builtin_return_address(0)))
+	if (am_has_functions && !am_function_is_none((uintptr_t)__builtin_return_address(0)))
 		entry_slowly((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }
 
 AM_EXPORT void __tsan_func_exit(void)
 {
-	if (!am_function_is_none((uintptr_t)__builtin_return_address(0)))
+	if (am_has_functions && !am_function_is_none((uintptr_t)__builtin_return_address(0)))
 		exit_slowly((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
 }

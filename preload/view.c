@@ -296,8 +296,7 @@ static void come_forward(struct am_view *v, struct am_here here)
 static void remember_place(const struct am_view *v, const struct am_cell *cell, const struct touch *a)
 {
 	if (v->places)
-		__atomic_store_n(am_view_place(v->places, cell, a->writes),
-				 am_view_place_value(a->word, a->here.pc), __ATOMIC_RELAXED);
+		am_view_put_place(am_view_place(v->places, cell, a->writes), a->word, a->here.pc);
 }
 
 /* As tests/property/instrument_filter.c does it, with threads. */

@@ -135,8 +135,7 @@ static uintptr_t place_of(const struct block *b, uintptr_t address, bool writes)
 
 	if (!c || !b->places || b->places[AM_PLACES_OWNER] != b->thread)
 		return 0;
-	const uint64_t seen = __atomic_load_n(am_view_place(b->places, c, writes), __ATOMIC_RELAXED);
-	return seen == am_view_place_value(address, seen >> 16) ? seen >> 16 : 0;
+	return am_view_read_place(am_view_place(b->places, c, writes), address);
 }
 
 /* Nothing is said of accesses that do not matter. */
@@ -237,12 +236,12 @@ bool am_view_gone(uintptr_t address, size_t size, struct am_here here)
 	struct going g = {.here = here};
 
 	if (am_view_mode == AM_VIEW_RECORD) {
-		am_shadow_clear(address, size, NULL, NULL);
+		am_shadow_clear(address, size, AM_STRETCH_NONE, NULL, NULL);
 		return true;
 	}
 	if (am_view_sleeps())
 		return false;
-	const bool was_logged = am_shadow_clear(address, size, leave_cell, &g);
+	const bool was_logged = am_shadow_clear(address, size, v->stretch, leave_cell, &g);
 	for (unsigned i = 0; i < g.n; i++)
 		g.is_told |= am_late_tell(v, g.owner[i].word, g.owner[i].late, g.owner[i].writes, here);
 	return was_logged || g.is_told;
@@ -274,5 +273,5 @@ void am_view_came(uintptr_t address, size_t size, struct am_here here)
 
 	/* At a cut nothing that was logged matters any more (filter.h, C). */
 	if (!am_view_sleeps())
-		am_shadow_clear(address, size, am_view_now().open ? renew_cell : NULL, &k);
+		am_shadow_clear(address, size, AM_STRETCH_NONE, am_view_now().open ? renew_cell : NULL, &k);
 }

@@ -35,6 +35,7 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 		const uintptr_t next = (at | 7) + 1;
 		if (am_likely((at & 7) == 0 && next <= end)) {
 			if (!am_view_fast(c, at, AM_CELL_BYTES, writes, pc) &&
+			    !am_late_take_free(v, c, at, AM_CELL_BYTES, writes, pc) &&
 			    !am_late_take(v, c, at, AM_CELL_BYTES, writes, pc))
 				break;
 			at = next;
