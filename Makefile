@@ -142,6 +142,9 @@ test_scripts := $(call src,tests/integration/*.sh tests/guest/*.sh tests/golden/
 
 # Criterion does not run under ThreadSanitizer; tests/san has a stand-in.
 criterion := $(if $(filter thread,$(SAN)),,-lcriterion)
+# Random tests make a part of their cases under a sanitiser (tests/property/cases.h).
+cases_divisor := $(if $(filter thread,$(SAN)),8,$(if $(SAN),4,1))
+$(O)/obj/tests/property/%: CPPFLAGS += -DAM_CASES_DIVISOR=$(cases_divisor)
 $(O)/obj/tests/unit/preload_%: CPPFLAGS += -DAM_TEST_POINTS
 $(O)/obj/tests/unit/%: CPPFLAGS := $(if $(filter thread,$(SAN)),-Itests/san) $(CPPFLAGS)
 

@@ -12,6 +12,7 @@
 
 #define TRACE_THREAD_RATE 120
 #include "checker_trace.h"
+#include "tests/property/cases.h"
 
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static struct trace trace;
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 3000;
+	const uint64_t count = cases_wanted(argc, argv, 3000);
 	uint64_t forgotten = 0, cycles = 0, missed = 0, incomplete = 0;
 
 	printf("# seed %llu, %llu traces\n", (unsigned long long)seed, (unsigned long long)count);

@@ -7,6 +7,7 @@
 
 #include "atommon/mem.h"
 #include "atommon/regions.h"
+#include "tests/property/cases.h"
 
 #include <stdlib.h>
 
@@ -47,7 +48,7 @@ static uint64_t any_number(struct rng *r)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 1500;
+	const uint64_t count = cases_wanted(argc, argv, 1500);
 
 	printf("# seed %llu, %llu streams\n", (unsigned long long)seed, (unsigned long long)count);
 	for (uint64_t i = 0; i < count; i++) {

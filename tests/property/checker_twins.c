@@ -7,6 +7,7 @@
 #include "checker_trace.h"
 
 #include "atommon/mem.h"
+#include "tests/property/cases.h"
 
 #include <stdlib.h>
 #include <sys/types.h>
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 {
 	const char *env = getenv("CHECKER_SEED");
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : env ? strtoull(env, NULL, 0) : 1;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : TWINS_COUNT;
+	const uint64_t count = cases_wanted(argc, argv, TWINS_COUNT);
 	struct tally n = {0};
 
 	printf("# seed %llu, %llu traces\n", (unsigned long long)seed, (unsigned long long)count);

@@ -9,6 +9,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "atommon/mem.h"
 #include "atommon/vain.h"
+#include "tests/property/cases.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -338,7 +339,7 @@ static void run(uint64_t seed, uint32_t room, uint32_t hurry)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 8000;
+	const uint64_t count = cases_wanted(argc, argv, 8000);
 	uint64_t reads = 0, vain = 0;
 
 	for (uint64_t s = seed; s < seed + count; s++) {

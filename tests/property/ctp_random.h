@@ -3,6 +3,7 @@
 #ifndef ATOMMON_TESTS_CTP_RANDOM_H
 #define ATOMMON_TESTS_CTP_RANDOM_H
 
+#include "tests/property/cases.h"
 #include "tests/property/ctp_brute.h"
 
 #include "analyzer/predict/rules.h"
@@ -400,9 +401,7 @@ static inline int random_main(int argc, char **argv)
 			      : env    ? strtoull(env, NULL, 10)
 				       : 1;
 	env = getenv("ATOMMON_TEST_COUNT");
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10)
-			       : env	? strtoull(env, NULL, 10)
-					: 200;
+	const uint64_t count = env && argc <= 2 ? strtoull(env, NULL, 10) : cases_wanted(argc, argv, 200);
 	const bool direct = !getenv("ATOMMON_TEST_NO_DIRECT");
 	uint64_t bad = 0;
 	for (uint64_t i = 0; i < count && bad < 3; i++)

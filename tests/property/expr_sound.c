@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyzer/trace/source.h"
+#include "tests/property/cases.h"
 #include "tests/property/expr_generate.h"
 
 enum { BATCH = 100, NODES = 1 << 22, BYTES = 1 << 20 };
@@ -219,7 +220,7 @@ int main(int argc, char **argv)
 {
 	const char *count = argc > 2 ? argv[2] : getenv("EXPR_PROGRAMS");
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	const unsigned programs = count ? (unsigned)strtoul(count, NULL, 0) : 400;
+	const unsigned programs = count ? (unsigned)strtoul(count, NULL, 0) : (unsigned)cases_part(400);
 	const char *build = getenv("ATOMMON_BUILD");
 	char self[PATH_MAX], dir[] = "/tmp/atommon-expr-XXXXXX";
 	struct totals t = {0};

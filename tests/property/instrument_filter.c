@@ -13,6 +13,7 @@
 #include "atommon/checker.h"
 #include "atommon/mem.h"
 #include "preload/filter.h"
+#include "tests/property/cases.h"
 
 enum { THREADS = 5, WORDS = 5, EVENTS = 96, NODES = 3 * EVENTS, ENTRIES = 6 * EVENTS, NONE = -1 };
 
@@ -534,7 +535,7 @@ static struct result run(bool checks)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20240607;
-	const unsigned long runs = argc > 2 ? strtoul(argv[2], NULL, 0) : 60000;
+	const unsigned long runs = cases_wanted(argc, argv, 60000);
 	unsigned long cycles = 0, bad = 0, bad_live = 0;
 	uint64_t logged = 0, accesses = 0, late = 0;
 

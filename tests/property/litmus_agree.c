@@ -8,6 +8,7 @@
 #include "analyzer/litmus/ask.h"
 #include "analyzer/litmus/ask_explicit.h"
 #include "analyzer/litmus/generate.h"
+#include "tests/property/cases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +148,7 @@ int main(int argc, char **argv)
 {
 	const char *env = getenv("ATOMMON_LITMUS_COUNT");
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261116;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : env ? strtoull(env, NULL, 0) : 250;
+	const uint64_t count = env && argc <= 2 ? strtoull(env, NULL, 0) : cases_wanted(argc, argv, 250);
 	unsigned bad = 0;
 
 	if (argc > 3 && strtoull(argv[3], NULL, 0))

@@ -5,6 +5,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/litmus/automaton.h"
 #include "analyzer/litmus/history.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void count(void *arg, const struct am_finding *finding)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261116;
-	const uint64_t runs = argc > 2 ? strtoull(argv[2], NULL, 0) : 20000;
+	const uint64_t runs = cases_wanted(argc, argv, 20000);
 	static struct am_lit lit = { .n_cells = CELLS, .n_threads = THREADS };
 	unsigned bad_automaton = 0, bad_blame = 0, cycles = 0;
 

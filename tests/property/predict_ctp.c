@@ -9,6 +9,7 @@
 #include "predict_gen.h"
 
 #include "atommon/expr.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 
@@ -357,7 +358,7 @@ static bool check(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 300;
+	const uint64_t count = cases_wanted(argc, argv, 300);
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/predict.h"
 #include "predict_gen.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 
@@ -85,7 +86,7 @@ static bool check_run(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000;
+	const uint64_t count = cases_wanted(argc, argv, 1000);
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
 #include "analyzer/predict/prove.h"
 #include "analyzer/predict/search.h"
 #include "predict_gen.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 
@@ -197,7 +198,7 @@ static bool check_run(struct gen_rng *g)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 5000;
+	const uint64_t count = cases_wanted(argc, argv, 5000);
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 
 	for (uint64_t i = 0; i < count; i++) {

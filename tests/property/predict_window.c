@@ -8,6 +8,7 @@
 #include "analyzer/predict/predict.h"
 #include "analyzer/trace/text.h"
 #include "predict_gen.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -172,7 +173,7 @@ static bool check_run(struct gen_rng *g, const char *path)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 3000;
+	const uint64_t count = cases_wanted(argc, argv, 3000);
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	char path[] = "/tmp/atommon-window-XXXXXX";
 	uint64_t i = 0;

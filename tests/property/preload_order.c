@@ -24,6 +24,7 @@
 #include "preload/sink.h"
 #include "preload/thread.h"
 #include "../unit/preload_stand_in.h"
+#include "tests/property/cases.h"
 
 enum { LOCKS = 5, WORDS = 7, THREADS_MAX = 8 };
 
@@ -184,7 +185,7 @@ static int one_round(uint64_t seed)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
-	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
+	const unsigned rounds = (unsigned)cases_wanted(argc, argv, 60);
 	unsigned bad = 0;
 
 	printf("# seed %lu rounds %u\n", (unsigned long)seed, rounds);

@@ -10,6 +10,7 @@
 
 #include "atommon/mem.h"
 #include "atommon/report.h"
+#include "tests/property/cases.h"
 
 enum { STRINGS = 12, SITES = 20, THREADS = 70, BYTES = 1 << 20 };
 
@@ -214,7 +215,7 @@ static const char *tell(const struct am_cycle *c, enum am_report_format format, 
 int main(int argc, char **argv)
 {
 	const uint64_t start = argc > 1 ? strtoull(argv[1], NULL, 0) : 20260116;
-	const unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3000;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 3000);
 	const uint64_t here = 0x400000, there = 0x7f0000000000;
 
 	printf("# seed %llu, %u cycles\n", (unsigned long long)start, count);

@@ -22,6 +22,7 @@
 
 #include "analyzer/trace/source.h"
 #include "tests/legal.h"
+#include "tests/property/cases.h"
 #include "tests/stress_shm.h"
 
 static const char *build;
@@ -319,8 +320,8 @@ int main(int argc, char **argv)
 		random_state = strtoull(argv[4], NULL, 0) | 1;
 		killed_runs((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), 400000);
 	} else {
-		const uint64_t n = number_from("STRESS_OPERATIONS", 20000);
-		const unsigned kills = (unsigned)number_from("STRESS_KILLS", 200);
+		const uint64_t n = number_from("STRESS_OPERATIONS", cases_part(20000));
+		const unsigned kills = (unsigned)number_from("STRESS_KILLS", cases_part(200));
 #define RUN(name, t, ops, ...)                                                                     \
 	whole_run(                                                                                 \
 		name,                                                                              \

@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/core/chunk.h"
 #include "analyzer/core/decode.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static double lock_bytes(unsigned n_locks, unsigned contention)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 7;
-	const unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 4000;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 4000);
 	unsigned bad = 0;
 
 	printf("# seed %llu, %u chunks\n", (unsigned long long)seed, count);

@@ -25,6 +25,7 @@ int fuzz_std(const uint8_t *data, size_t size);
 #undef LLVMFuzzerTestOneInput
 
 #include "tests/fuzz/seeds.h"
+#include "tests/property/cases.h"
 
 #include <glob.h>
 
@@ -92,7 +93,7 @@ static size_t run_corpus(const struct target *t)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 5;
-	const unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 1500;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 1500);
 	static uint8_t buf[SEED_MAX];
 
 	rng = seed;

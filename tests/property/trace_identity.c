@@ -10,6 +10,7 @@
 #include "analyzer/trace/writer.h"
 #include "atommon/expr.h"
 #include "atommon/trace.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,7 +448,7 @@ static void cut_everywhere(void)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 11;
-	const unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 400;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 400);
 	static const char *const names[2] = {"every form gives back the same events, text and file",
 					     "a file cut at any byte gives a prefix"};
 	bool failed = false;

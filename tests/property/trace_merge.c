@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/core/merge_state.h"
 #include "atommon/mem.h"
+#include "tests/property/cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,7 +375,7 @@ static bool one_case(uint64_t seed, bool kill)
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20240601;
-	const unsigned count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 4000;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 4000);
 	unsigned bad[2] = {0, 0};
 
 	printf("# seed %llu, %u executions\n", (unsigned long long)seed, count);

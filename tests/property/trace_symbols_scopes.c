@@ -5,6 +5,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/trace/symbols.h"
+#include "tests/property/cases.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -111,7 +112,7 @@ static bool agree(struct am_symbols *s, Dwfl_Module *mod, uint64_t pc, uint64_t 
 int main(int argc, char **argv)
 {
 	const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20080707;
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 2000;
+	const uint64_t count = cases_wanted(argc, argv, 2000);
 	struct am_symbols *s = am_symbols_new();
 	uint64_t inlined = 0;
 	Dwfl *dwfl;
