@@ -57,8 +57,9 @@ uint32_t am_thread_new_id(void)
 }
 
 /*
- * The first rings (more where no file is behind them) are as large as asked for, later ones a quarter: a page of the file costs
- * microseconds when it is first written, and all rings together should stay in the cache. Rings
+ * The first rings (more where no file is behind them) are as large as asked for, later ones half: a page of the file costs
+ * microseconds when it is first written. Not less: where there are more threads than cores, each lap ends in a wait
+ * for the drain thread. Rings
  * shrink as memory does: an eighth of what is left, but 4 KiB at least. Kept aside from what is
  * left: the smallest ring for every lane that may still come (at most half of the ceiling), so that
  * the thousandth thread has one, too.
@@ -70,7 +71,7 @@ static size_t ring_bytes(void)
 	const size_t lane_bytes = (sizeof(struct am_lane) + 4095) & ~(size_t)4095;
 	uint64_t aside = (AM_LANES_MAX - lane_count) * (least + lane_bytes);
 	const uint32_t large = am_opt.mode == AM_MODE_CHECK ? LARGE_RINGS_IN_MEMORY : LARGE_RINGS;
-	const size_t most = am_opt.buffer / (lane_count < large ? 1 : 4);
+	const size_t most = am_opt.buffer / (lane_count < large ? 1 : 2);
 	size_t bytes = least;
 
 	if (aside > am_area.limit / 2)
