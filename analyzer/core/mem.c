@@ -160,6 +160,16 @@ void am_mem_free(struct am_mem *mem, void *block, size_t bytes)
 	s->free[k] = b;
 }
 
+void am_mem_drop(void *block, size_t bytes, size_t from, size_t to)
+{
+	const uintptr_t start = ((uintptr_t)block + from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	const uintptr_t end = ((uintptr_t)block + to) & ~(uintptr_t)(PAGE - 1);
+
+	assert(from <= to && to <= bytes);
+	if (bytes > LARGE && start < end)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 void *am_mem_resize(struct am_mem *mem, void *old, size_t old_bytes, size_t bytes)
 {
 	if (old && old_bytes <= LARGE && bytes <= LARGE && class_of(old_bytes) == class_of(bytes)) {

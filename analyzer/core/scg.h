@@ -218,6 +218,7 @@ struct am_checker {
 	struct am_entity *table;
 	uint32_t log, shift, over; /* over: lines behind the homes */
 	uint32_t n_entities, n_free, free_line;
+	uint32_t fresh; /* lines from here on were never used: their memory is not touched */
 	bool has_halves;     /* some cell begins in the upper half of its word */
 	uint32_t chained, chained_limit; /* accesses to cells that are not at home; when they are too many */
 	uint32_t version;    /* of the table, its hash, has_halves, and stride: what scg_many.c relies on */

@@ -70,7 +70,7 @@ static __attribute__((always_inline)) inline bool access_fast(struct am_checker 
 
 /* An outermost region of a known place begins, or ends. The usual case; false: nothing was done. */
 static __attribute__((always_inline)) inline bool turn_fast(struct am_checker *c, const struct am_event *ev,
-							     uint32_t slot, bool is_end)
+							     uint32_t slot, bool is_end, uint32_t words)
 {
 	const struct am_front *f = &c->front[slot];
 	const bool can_begin = am_turn_is_known(c, f, ev) & (c->free[c->free_at] != 0) &
@@ -78,7 +78,7 @@ static __attribute__((always_inline)) inline bool turn_fast(struct am_checker *c
 
 	if (unlikely((f->depth != is_end) | !(is_end | can_begin)))
 		return false;
-	am_turn(c, slot, ev->index, is_end);
+	am_turn(c, slot, ev->index, is_end, words);
 	return true;
 }
 
@@ -107,7 +107,7 @@ static __attribute__((always_inline)) inline void check_chunk(struct am_checker 
 			if (!unlikely(!access_fast(c, ev, slot, moment, step->home, is)))
 				continue;
 			am_access_slowly(c, slot, ev, step->home);
-		} else if ((step->way & AM_WAY_TURN) && turn_fast(c, ev, slot, step->way & AM_WAY_END)) {
+		} else if ((step->way & AM_WAY_TURN) && turn_fast(c, ev, slot, step->way & AM_WAY_END, is.words)) {
 			continue;
 		} else {
 			am_event_slowly(c, ev);
@@ -122,12 +122,23 @@ static __attribute__((always_inline)) inline void check_chunk(struct am_checker 
 
 /* The code for this table and these many threads. */
 static __attribute__((always_inline)) inline void check_by_words(struct am_checker *c, const struct ahead *ahead,
-								  uint32_t words)
+								  bool is_crowded, uint32_t words)
 {
 	if (c->has_halves)
-		check_chunk(c, ahead, (struct am_touch_case){true, true, words});
+		check_chunk(c, ahead, (struct am_touch_case){true, true, is_crowded, words});
 	else
-		check_chunk(c, ahead, (struct am_touch_case){false, true, words});
+		check_chunk(c, ahead, (struct am_touch_case){false, true, is_crowded, words});
+}
+
+static __attribute__((always_inline)) inline void check_by_crowd(struct am_checker *c, const struct ahead *ahead,
+								  bool is_crowded)
+{
+	if (c->stride == 1)
+		check_by_words(c, ahead, is_crowded, 1);
+	else if (c->stride == 2)
+		check_by_words(c, ahead, is_crowded, 2);
+	else
+		check_by_words(c, ahead, is_crowded, 4);
 }
 
 /* Where accesses are beside others' all the time, the question who covers them is better asked at once. */
@@ -135,18 +146,15 @@ static void check_by_case(struct am_checker *c, const struct ahead *ahead)
 {
 	const uint32_t met = c->met;
 
-	if (!c->crowded || c->stride > WORDS_MAX) {
-		check_by_words(c, ahead, 0);
+	if (c->stride > WORDS_MAX) {
+		check_by_words(c, ahead, false, c->stride);
+	} else if (c->crowded) {
+		c->crowded--;
+		check_by_crowd(c, ahead, true);
+	} else {
+		check_by_crowd(c, ahead, false);
 		c->crowded = c->met - met > CROWD ? CROWDED_CHUNKS : 0;
-		return;
 	}
-	c->crowded--;
-	if (c->stride == 1)
-		check_by_words(c, ahead, 1);
-	else if (c->stride == 2)
-		check_by_words(c, ahead, 2);
-	else
-		check_by_words(c, ahead, 4);
 }
 
 void am_checker_events(struct am_checker *c, const struct am_event *event, size_t n)

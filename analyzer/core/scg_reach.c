@@ -143,7 +143,7 @@ bool am_reach_add(struct am_checker *c, uint32_t x, const uint64_t *set, uint64_
 void am_reach_drop(struct am_checker *c, uint32_t x)
 {
 	memset(am_anc(c, x), 0, sizeof(uint64_t) * c->stride);
-	am_reach_expire(c, x);
+	am_reach_expire(c, x, c->stride);
 }
 
 static INLINE bool whose(const struct am_checker *c, uint64_t moment, uint64_t *set, uint32_t words)

@@ -52,15 +52,20 @@ static inline uint32_t am_n_open(const struct am_checker *c)
 	return (uint32_t)(c->n_begun - c->n_closed);
 }
 
-/* Does an open region of another thread reach the present of this one? */
-static inline bool am_is_reached(const struct am_checker *c, uint32_t slot)
+/* Does an open region of another thread reach the present of this one? For sets of so many words. */
+static inline bool am_is_reached_by(const struct am_checker *c, uint32_t slot, uint32_t words)
 {
-	const uint64_t *anc = am_anc(c, slot);
+	const uint64_t *anc = c->anc + (size_t)slot * words;
 	uint64_t any = 0;
 
-	for (uint32_t w = 0; w < c->stride; w++)
+	for (uint32_t w = 0; w < words; w++)
 		any |= anc[w] & c->open[w];
 	return any;
+}
+
+static inline bool am_is_reached(const struct am_checker *c, uint32_t slot)
+{
+	return am_is_reached_by(c, slot, c->stride);
 }
 
 /* Does any open region reach the thread's present? If not, its accesses need not be remembered. */
@@ -133,10 +138,10 @@ bool am_reach_add(struct am_checker *c, uint32_t x, const uint64_t *set, uint64_
 void am_reach_drop(struct am_checker *c, uint32_t x);
 
 /* The same if that is so, and the horizon. Without a branch: it cannot be guessed. */
-static inline void am_reach_expire(struct am_checker *c, uint32_t x)
+static inline void am_reach_expire(struct am_checker *c, uint32_t x, uint32_t words)
 {
 	struct am_front *f = &c->front[x];
-	const uint64_t stays = am_all_if(am_is_reached(c, x));
+	const uint64_t stays = am_all_if(am_is_reached_by(c, x, words));
 	const uint32_t kept = (uint32_t)stays, list = f->reach & ~kept, last = f->reach_last & ~kept;
 
 	f->horizon = am_either(stays, f->horizon, f->begin);

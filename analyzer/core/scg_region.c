@@ -150,7 +150,7 @@ static void region_open(struct am_checker *c, uint32_t slot, const struct am_eve
 		c->n_begun++;
 		c->n_closed++;
 	}
-	am_turn(c, slot, event->index, false);
+	am_turn(c, slot, event->index, false, c->stride);
 }
 
 void am_region_close(struct am_checker *c, uint32_t slot)
@@ -162,7 +162,7 @@ void am_region_close(struct am_checker *c, uint32_t slot)
 	for (uint32_t r = c->front[slot].reach; r; r = c->reach[r].next)
 		c->reach[r].first = c->front[slot].newest_first = (c->newest | 0xffff) + 1;
 #endif
-	am_turn(c, slot, c->front[slot].begin_index, true);
+	am_turn(c, slot, c->front[slot].begin_index, true, c->stride);
 }
 
 void am_region_begin(struct am_checker *c, uint32_t slot, const struct am_event *ev)

@@ -25,7 +25,8 @@
 enum { FIRST_OVER = (1 << AM_SCG_FIRST_LOG) / 8 < 2 * AM_CELLS_MAX ? 2 * AM_CELLS_MAX
 								   : (1 << AM_SCG_FIRST_LOG) / 8 };
 
-enum { SMALL_LOG = 12, MIDDLE_LOG = 16, MULTIPLIERS = 4 };
+/* LOOK_AHEAD, DROP: lines of a table that is built anew. */
+enum { SMALL_LOG = 12, MIDDLE_LOG = 16, MULTIPLIERS = 4, LOOK_AHEAD = 16, DROP = (4 << 20) / 64 };
 
 /* Spreads what lies side by side most evenly (Knuth, vol. 3, section 6.4); others are for what does not. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
@@ -60,19 +61,33 @@ static void line_free(struct am_checker *c, uint32_t line)
 
 static uint32_t line_new(struct am_checker *c)
 {
-	const uint32_t line = c->free_line;
+	const uint32_t line = c->free_line ? c->free_line : c->fresh++;
 
-	assert(c->n_free > 0);
-	c->free_line = c->table[line].more;
+	assert(c->n_free > 0 && c->fresh <= (1u << c->log) + c->over);
+	if (c->free_line)
+		c->free_line = c->table[line].more;
 	c->n_free--;
 	return line;
+}
+
+/* All are empty. */
+static void lines_reset(struct am_checker *c)
+{
+	c->n_entities = c->free_line = 0;
+	c->n_free = c->over;
+	c->fresh = 1u << c->log;
+}
+
+static size_t table_bytes(uint32_t log, uint32_t over)
+{
+	return sizeof(struct am_entity) * ((size_t)1 << log) + sizeof(struct am_entity) * over;
 }
 
 /* An empty table of this size becomes the table. */
 static bool lines_new(struct am_checker *c, uint32_t log, uint32_t over)
 {
 	const uint64_t lines = (UINT64_C(1) << log) + over;
-	struct am_entity *t = lines <= AM_LINES_MAX ? am_mem_alloc(c->mem, sizeof *t * lines) : NULL;
+	struct am_entity *t = lines <= AM_LINES_MAX ? am_mem_alloc(c->mem, table_bytes(log, over)) : NULL;
 
 	if (!t)
 		return false;
@@ -80,10 +95,8 @@ static bool lines_new(struct am_checker *c, uint32_t log, uint32_t over)
 	c->log = log;
 	c->shift = 64 - log;
 	c->over = over;
-	c->n_entities = c->n_free = c->free_line = 0;
 	c->version++;
-	for (uint32_t i = over; i-- > 0;)
-		line_free(c, (1u << log) + i);
+	lines_reset(c);
 	return true;
 }
 
@@ -255,14 +268,20 @@ static uint32_t count_chained(const struct am_checker *c, uint64_t multiplier, u
 	return chained;
 }
 
-/* The best of some hashes for what is in the table now; UINT32_MAX: no memory to find out. */
+/*
+ * The best of some hashes for what is in the table now; UINT32_MAX: no memory to find out. A table that grows keeps its
+ * own unless that is worse than chance: then cells stay in order, and old and new table are walked through side
+ * by side.
+ */
 static uint32_t choose_multiplier(struct am_checker *c, uint32_t log, uint64_t *multiplier)
 {
 	const size_t bytes = ((size_t)1 << log) / 8 + 8;
-	uint64_t *taken = am_mem_alloc(c->mem, bytes), candidate = GOLDEN;
+	const uint32_t few = c->n_entities / 32;
+	const uint64_t chance = ((uint64_t)c->n_entities * c->n_entities) >> (log + 1);
+	uint64_t *taken = am_mem_alloc(c->mem, bytes), candidate = log > c->log ? c->multiplier : GOLDEN;
 	uint32_t best = UINT32_MAX;
 
-	for (int i = 0; taken && i < MULTIPLIERS && best > c->n_entities / 32; i++) {
+	for (int i = 0; taken && i < MULTIPLIERS && best > few && !(i == 1 && log > c->log && best <= chance); i++) {
 		memset(taken, 0, bytes);
 		const uint32_t chained = count_chained(c, candidate, log, taken);
 		if (chained < best) {
@@ -281,6 +300,7 @@ static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 {
 	struct am_entity *old = c->table;
 	const uint32_t lines = am_table_lines(c);
+	const size_t old_bytes = table_bytes(c->log, c->over);
 	uint64_t multiplier = c->multiplier;
 	const uint32_t chained = choose_multiplier(c, log, &multiplier);
 	const uint32_t least = chained / 2 * 3 + 3 * AM_CELLS_MAX;
@@ -289,6 +309,11 @@ static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 		return false;
 	c->multiplier = multiplier;
 	for (uint32_t i = 0; i < lines; i++) {
+		const struct am_entity *ahead = &old[i + LOOK_AHEAD < lines ? i + LOOK_AHEAD : i];
+		__builtin_prefetch(&c->table[am_table_home(c, ahead->key, am_mask_of(ahead))], 1);
+		/* What was read may go: the new table can have these very pages, which no other need be found for. */
+		if (i && i % DROP == 0)
+			am_mem_drop(old, old_bytes, (i - DROP) * sizeof *old, i * sizeof *old);
 		if (!old[i].key)
 			continue;
 		struct am_entity *e = am_table_insert(c, old[i].key, am_mask_of(&old[i]), false);
@@ -297,7 +322,7 @@ static bool rebuild(struct am_checker *c, uint32_t log, uint32_t over)
 		e->more = old[i].more;
 		e->cell |= old[i].cell & (AM_TWO_READS | AM_HAS_MORE);
 	}
-	am_mem_free(c->mem, old, sizeof *old * lines);
+	am_mem_free(c->mem, old, old_bytes);
 	return true;
 }
 
@@ -365,14 +390,12 @@ void am_table_clear(struct am_checker *c)
 		if (c->table[i].key)
 			am_readers_drop(c, &c->table[i]);
 	memset(c->table, 0, sizeof *c->table * am_table_lines(c));
-	c->n_entities = c->n_free = c->free_line = 0;
-	for (uint32_t i = c->over; i-- > 0;)
-		line_free(c, (1u << c->log) + i);
+	lines_reset(c);
 }
 
 void am_table_free(struct am_checker *c)
 {
 	am_table_clear(c);
 	am_readers_free(c);
-	am_mem_free(c->mem, c->table, sizeof *c->table * am_table_lines(c));
+	am_mem_free(c->mem, c->table, table_bytes(c->log, c->over));
 }

@@ -32,9 +32,10 @@ bool am_table_is_stale(struct am_checker *c, const struct am_entity *e);
 
 enum { AM_CELLS_MAX = 8 /* of one word */, AM_OTHER_HALF = 1 };
 
+/* Those that may hold something. */
 static inline uint32_t am_table_lines(const struct am_checker *c)
 {
-	return (1u << c->log) + c->over;
+	return c->fresh;
 }
 
 /*

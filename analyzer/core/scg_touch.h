@@ -15,7 +15,8 @@
 struct am_touch_case {
 	bool has_halves; /* some cell may begin in the upper half of its word */
 	bool in_region;
-	uint32_t words; /* of a set of slots, to look at others' accesses at once; 0: only if there are some */
+	bool is_crowded; /* look at others' accesses at once, not only if there are some */
+	uint32_t words;	 /* of a set of regions */
 };
 
 /* As am_is_covered, a claim (below), for sets of so many words. */
@@ -47,13 +48,14 @@ static __attribute__((always_inline)) inline bool am_touch(struct am_checker *c,
 	/* A claim is true if its number is negative: the cheapest arithmetic there is. */
 	const struct am_front *const front = c->front, *const t = &front[slot];
 	const uint64_t a = e->write.moment, b = e->read.moment;
-	const uint32_t cell = e->cell;
-	const int64_t writes = -(int64_t)is_update, two_reads = (int64_t)((uint64_t)cell << (63 - 8));
+	/* 64 bits: gcc spills 32 and reads 64 back, for which the processor waits until the store is done. */
+	const uint64_t cell = e->cell;
+	const int64_t writes = -(int64_t)is_update, two_reads = (int64_t)(cell << (63 - 8));
 	const int64_t is_a_stale = (int64_t)(a - front[AM_SLOT_OF(a)].horizon);
 	const int64_t is_b_stale = (int64_t)(b - front[AM_SLOT_OF(b)].horizon);
 	const int64_t is_a_own = (int64_t)(AM_SLOT_OF(a) ^ slot) - 1, is_b_own = (int64_t)(AM_SLOT_OF(b) ^ slot) - 1;
-	const int64_t is_a_covered = is.words ? am_covered(c, a, slot, is.words) : -(int64_t)(a == t->known);
-	const int64_t is_b_covered = is.words ? am_covered(c, b, slot, is.words) : 0;
+	const int64_t is_a_covered = is.is_crowded ? am_covered(c, a, slot, is.words) : -(int64_t)(a == t->known);
+	const int64_t is_b_covered = is.is_crowded ? am_covered(c, b, slot, is.words) : 0;
 	const int64_t is_a_gone = is_a_stale | is_a_own | is_a_covered, is_b_gone = is_b_stale | is_b_own | is_b_covered;
 	const int64_t is_same = (int64_t)((e->key ^ key) | ((cell & (0xff | AM_HAS_MORE)) ^ mask)) - 1;
 	const int64_t second_read = ~writes & (is_a_stale | (is_a_gone & two_reads));
@@ -75,8 +77,8 @@ static __attribute__((always_inline)) inline bool am_touch(struct am_checker *c,
 	struct am_stamp *const stamp = (struct am_stamp *)((char *)&e->read - (at_write >> 63 & sizeof *stamp));
 	c->n_entities += e->key == 0;
 	e->key = key;
-	e->cell = (cell & ~0x1ffu) | mask |
-		  ((uint64_t)(~writes & (at_write | (is_same & two_reads))) >> (63 - 8) & AM_TWO_READS);
+	e->cell = (uint32_t)((cell & ~UINT64_C(0x1ff)) | mask |
+		  ((uint64_t)(~writes & (at_write | (is_same & two_reads))) >> (63 - 8) & AM_TWO_READS));
 	stamp->moment = moment;
 	stamp->value = ev->value;
 	stamp->tag = context << 32 | t->transaction;

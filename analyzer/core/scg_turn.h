@@ -19,14 +19,14 @@ static inline bool am_turn_is_known(const struct am_checker *c, const struct am_
 }
 
 /*
- * The region's place is known and there is a bit for it; or it ends.
+ * The region's place is known and there is a bit for it; or it ends. Sets have so many words.
  *
  * Rule 2: the completed transaction stays where others reach it: first(a, slot) of every a that reaches
  * it is untouched, and so is what the entities remember. Only what it reached itself goes, since a
  * completed transaction gets no incoming edge any more: its bit means nothing when it is not open.
  */
 static __attribute__((always_inline)) inline void am_turn(struct am_checker *c, uint32_t slot, uint64_t index,
-							   bool is_end)
+							   bool is_end, uint32_t words)
 {
 	struct am_front *f = &c->front[slot];
 	const uint64_t end = am_all_if(is_end);
@@ -47,7 +47,7 @@ static __attribute__((always_inline)) inline void am_turn(struct am_checker *c, 
 	f->transaction = (uint32_t)(c->n_begun & ~end);
 	/* A begin made from the same event as the access before it still comes after it. */
 	f->begin = am_either(end, AM_NEVER, moment < after ? after : moment);
-	am_reach_expire(c, slot);
+	am_reach_expire(c, slot, words);
 }
 
 #endif

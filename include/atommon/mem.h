@@ -20,6 +20,9 @@ void am_mem_init(struct am_mem *mem, uint64_t limit);
 void *am_mem_alloc(struct am_mem *mem, size_t bytes);	/* zeroed; NULL at the ceiling */
 void *am_mem_resize(struct am_mem *mem, void *old, size_t old_bytes, size_t bytes);
 void am_mem_free(struct am_mem *mem, void *block, size_t bytes);
+/* The bytes [from, to) of a block will not be used any more, before it is freed: a large one's pages may serve
+ * somebody else by then. What they hold is lost. */
+void am_mem_drop(void *block, size_t bytes, size_t from, size_t to);
 void am_mem_destroy(struct am_mem *mem); /* unmaps everything */
 
 #endif

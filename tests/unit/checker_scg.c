@@ -288,3 +288,36 @@ Test(scg, regions_nested_too_deep_are_given_up)
 	am_checker_free(c);
 	am_mem_destroy(&mem);
 }
+
+static void count_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	(void)cycle;
+	++*(size_t *)ctx;
+}
+
+/* Large enough for the table to grow over many pages, some of which it gives back on the way. */
+Test(scg, a_table_that_grows_loses_nothing)
+{
+	enum { WORDS = 400000, EVERY = 37 };
+	size_t cycles = 0, expected = 0;
+	const struct am_checker_config config = {.conflicts = AM_CONFLICTS_DATA, .on_cycle = count_cycle, .ctx = &cycles};
+	struct am_mem mem;
+	uint64_t index = 0;
+
+	am_mem_init(&mem, 0);
+	struct am_checker *c = am_checker_new(&config, &mem);
+	am_checker_event(c, &(struct am_event){.kind = AM_BEGIN, .thread = 1, .object = 1, .index = index++});
+	for (uint64_t i = 0; i < WORDS; i++)
+		am_checker_event(c, &(struct am_event){.kind = AM_READ, .thread = 1, .index = index++, .size = 8,
+						       .object = 0x10000 + i * 8});
+	for (uint64_t i = 0; i < WORDS; i += EVERY, expected++) {
+		const uint64_t word = 0x10000 + i * 8;
+		am_checker_event(c, &(struct am_event){.kind = AM_WRITE, .thread = 2, .index = index++, .size = 8,
+						       .object = word});
+		am_checker_event(c, &(struct am_event){.kind = AM_READ, .thread = 1, .index = index++, .size = 8,
+						       .object = word});
+	}
+	cr_expect_eq(cycles, expected, "%zu of %zu found", cycles, expected);
+	am_checker_free(c);
+	am_mem_destroy(&mem);
+}

@@ -77,3 +77,25 @@ Test(mem, the_ceiling_holds_and_is_survived)
 	cr_assert_null(am_mem_alloc(&mem, SIZE_MAX));
 	am_mem_destroy(&mem);
 }
+
+Test(mem, what_is_dropped_of_a_block_is_lost_and_nothing_else)
+{
+	enum { BYTES = 1 << 20, FROM = 100000, TO = 900001 };
+	struct am_mem mem;
+	size_t wrong = 0;
+
+	am_mem_init(&mem, 0);
+	unsigned char *block = am_mem_alloc(&mem, BYTES), *small = am_mem_alloc(&mem, 5000);
+	memset(block, 7, BYTES);
+	memset(small, 7, 5000);
+	am_mem_drop(block, BYTES, FROM, TO);
+	am_mem_drop(small, 5000, 0, 5000); /* shares its pages: nothing happens */
+	for (size_t i = 0; i < BYTES; i++)
+		wrong += (i < FROM || i >= TO) && block[i] != 7;
+	for (size_t i = 0; i < 5000; i++)
+		wrong += small[i] != 7;
+	cr_expect_eq(wrong, 0);
+	cr_expect_eq(block[(FROM + TO) / 2], 0);
+	am_mem_free(&mem, block, BYTES);
+	am_mem_destroy(&mem);
+}
