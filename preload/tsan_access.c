@@ -152,18 +152,29 @@ AM_EXPORT void __tsan_init(void)
 /* ---- memcpy and its kin -----------------------------------------------------------------------
  */
 
+/* A size that a variable has is often one: by memcpy programs read words that may not be aligned. */
+static inline __attribute__((always_inline)) void range(const void *p, size_t n, bool writes, struct am_here here)
+{
+	if (n <= 8 && (n & (n - 1)) == 0 && n != 0) {
+		if (!is_done((uintptr_t)p, (unsigned)n, writes, here.pc))
+			slowly((void *)p, (unsigned)n | (writes ? WRITES : READS), here.pc, here.cfa);
+	} else {
+		am_view_range(writes ? AM_WRITE : AM_READ, (uintptr_t)p, n, here);
+	}
+}
+
 /* __tsan_*: by clang; __wrap_*: by gcc, whose wrapper links with --wrap. */
 #define COPY(name)                                                                                 \
 	AM_EXPORT void *name(void *to, const void *from, size_t n)                                 \
 	{                                                                                          \
-		am_view_range(AM_READ, (uintptr_t)from, n, AM_HERE);                               \
-		am_view_range(AM_WRITE, (uintptr_t)to, n, AM_HERE);                                \
+		range(from, n, false, AM_HERE);                                                    \
+		range(to, n, true, AM_HERE);                                                       \
 		return memmove(to, from, n);                                                       \
 	}
 #define SET(name)                                                                                  \
 	AM_EXPORT void *name(void *to, int c, size_t n)                                            \
 	{                                                                                          \
-		am_view_range(AM_WRITE, (uintptr_t)to, n, AM_HERE);                                \
+		range(to, n, true, AM_HERE);                                                       \
 		return memset(to, c, n);                                                           \
 	}
 COPY(__tsan_memcpy)
