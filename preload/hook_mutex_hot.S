@@ -187,13 +187,13 @@ pthread_mutex_lock:
 	leaq	8(%rsp), %rcx
 	jmp	am_lock_slowly
 
+	.p2align 4
 .Llock_else:
 	movl	am_wiped(%rip), %eax
-	cmpl	$HOT_ON, %eax
-	jae	.Llock_check
-	testl	%eax, %eax
-	je	.Llock_first
-	jmp	*am_real + HOT_REAL_LOCK(%rip)
+	decl	%eax
+	cmpl	$HOT_ON - 1, %eax
+	jae	.Llock_other
+	jmp	*am_real + HOT_REAL_LOCK(%rip) /* dormant, or before the first region */
 .Llock_first:
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
@@ -202,14 +202,16 @@ pthread_mutex_lock:
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
 	jmp	am_lock_fully
-.Llock_defer:
+.Llock_defer_or_first:
+	cmpl	$HOT_DEFER - 1, %eax
+	jne	.Llock_first
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
 	jmp	am_lock_deferring
 
 	.p2align 4
-.Llock_check:
-	jne	.Llock_defer
+.Llock_other:
+	jne	.Llock_defer_or_first
 	lock_body
 	cmpl	$0, am_after(%rip)
 	jne	am_lock_and_wake
@@ -238,25 +240,27 @@ pthread_mutex_unlock:
 	.cfi_def_cfa_offset 8
 	jmp	am_unlock_after
 
+	.p2align 4
 .Lunlock_else:
 	movl	am_wiped(%rip), %eax
-	cmpl	$HOT_ON, %eax
-	jae	.Lunlock_check
-	testl	%eax, %eax
-	je	.Lunlock_unusual
-	jmp	*am_real + HOT_REAL_UNLOCK(%rip)
+	decl	%eax
+	cmpl	$HOT_ON - 1, %eax
+	jae	.Lunlock_other
+	jmp	*am_real + HOT_REAL_UNLOCK(%rip) /* dormant, or before the first region */
 .Lunlock_unusual:
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
 	jmp	am_unlock_slowly
-.Lunlock_defer:
+.Lunlock_defer_or_first:
+	cmpl	$HOT_DEFER - 1, %eax
+	jne	.Lunlock_unusual
 	movq	(%rsp), %rsi
 	leaq	8(%rsp), %rdx
 	jmp	am_unlock_deferring
 
 	.p2align 4
-.Lunlock_check:
-	jne	.Lunlock_defer
+.Lunlock_other:
+	jne	.Lunlock_defer_or_first
 	unlock_body
 	cmpq	$0, am_after(%rip)
 	jne	am_unlock_after
