@@ -311,16 +311,15 @@ am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool wri
 		if (__builtin_expect((differs & (AM_BLOCK_OTHER << AM_BLOCK_SHIFT | bytes << AM_MORE_SHIFT)) != 0, 0))
 			return AM_SHORT_ASK;
 	} else {
-		const uint64_t before = differs;
+		if (__builtin_expect(differs >> AM_BLOCK_SHIFT != 0, 0))
+			return AM_SHORT_ASK;
 		old = __atomic_load_n(&c->r, __ATOMIC_RELAXED);
 		differs = old ^ wanted;
-		if (__builtin_expect((before | differs) >> AM_BLOCK_SHIFT != 0, 0)) {
-			/* Not ours, or nothing was read by us. */
-			if (before >> AM_BLOCK_SHIFT != 0 || old != 0)
-				return AM_SHORT_ASK;
-		} else if ((differs & (AM_STRETCH_MASK | bytes)) == 0) {
+		if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
 			return AM_SHORT_KNOWN;
-		}
+		/* The reads are ours, if any. */
+		if (__builtin_expect(differs >> AM_BLOCK_SHIFT != 0, 0) && old != 0)
+			return AM_SHORT_ASK;
 		/* Nor is anything hidden in what is read, unless it was seen. */
 		if (__builtin_expect((w & bytes << AM_MORE_SHIFT) != 0, 0) && (w & ~old & bytes << AM_MORE_SHIFT) != 0)
 			return AM_SHORT_ASK;

@@ -73,7 +73,7 @@ static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_he
 	am_function_event(AM_ENTER, f->start, f->name, here);
 }
 
-static __attribute__((noinline)) void enter(uint32_t number, uintptr_t pc, uintptr_t cfa)
+static inline void enter(uint32_t number, uintptr_t pc, uintptr_t cfa)
 {
 	struct am_lane *lane = am_tls.lane;
 	const struct am_function *f = &am_functions[number - 1];
@@ -105,7 +105,7 @@ static __attribute__((noinline)) void leave_slowly(struct am_here here)
 		leave_top(lane, here);
 }
 
-static __attribute__((noinline)) void leave(uintptr_t pc, uintptr_t cfa)
+static inline void leave(uintptr_t pc, uintptr_t cfa)
 {
 	struct am_lane *lane = am_tls.lane;
 	const struct am_here here = {pc, cfa};
@@ -121,7 +121,7 @@ static __attribute__((noinline)) void leave(uintptr_t pc, uintptr_t cfa)
 
 static __attribute__((noinline)) void entry_slowly(uintptr_t pc, uintptr_t cfa)
 {
-	if (!am_has_functions || !am_watching())
+	if (!am_watching())
 		return;
 	const uint32_t number = am_function_at(pc);
 	if (number)
@@ -130,7 +130,7 @@ static __attribute__((noinline)) void entry_slowly(uintptr_t pc, uintptr_t cfa)
 
 static __attribute__((noinline)) void exit_slowly(uintptr_t pc, uintptr_t cfa)
 {
-	if (am_has_functions && am_watching() && am_function_at(pc))
+	if (am_watching() && am_function_at(pc))
 		leave(pc, cfa);
 }
 
