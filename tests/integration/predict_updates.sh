@@ -87,4 +87,12 @@ atommon-predict --max-segment 100 t.atm >out 2>&1
 same "and is decided all the same" 0 $?
 atommon-predict --max-segment 5 t.atm >out 2>&1
 same "one that is too long is not" 3 $?
+
+# Locks that a program makes of one atomic step exclude: that is found out once, and not again for each pair of sections.
+check "locks made by hand build with values" atommon-cc --symbolic -g -O1 "$TOP/tests/prog/correct/locks.c" -o values -lpthread
+for name in tas flag look_then_try try recursive; do
+	preload ATOMMON_ATOMIC='fn:op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./values $name 2 6 >out 2>&1
+	atommon-predict --budget 1 t.atm >out 2>&1
+	same "$name, with values: proved" 0 $?
+done
 finish

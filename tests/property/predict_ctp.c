@@ -81,15 +81,43 @@ static void emit_op(struct gen_rng *g, struct writer *w, uint32_t var)
 	}
 }
 
+/* An exchange and a test of what it found: a lock made by hand, now and then of another value or untested. */
+static void emit_take(struct gen_rng *g, struct writer *w, uint32_t var)
+{
+	const uint32_t taken = emit_const(w, gen_next(g, 8) ? 1 : 0), none = emit_const(w, 0);
+	struct am_event *e = emit(w, AM_UPDATE, 0x1000 + 8 * var);
+
+	e->size = 4;
+	e->expr = ++w->node;
+	e->aux = taken;
+	if (gen_next(g, 8) == 0)
+		return;
+	const uint32_t is_free = emit_expr(w, AM_OP_EQ, 1, e->expr, none);
+	emit(w, AM_BRANCH, 0)->expr = is_free;
+}
+
+static void emit_give_back(struct gen_rng *g, struct writer *w, uint32_t var)
+{
+	const uint32_t none = emit_const(w, gen_next(g, 8) ? 0 : 2);
+	struct am_event *e = emit(w, AM_WRITE, 0x1000 + 8 * var);
+
+	e->size = 4;
+	e->expr = none;
+}
+
 static void write_thread(struct gen_rng *g, struct writer *w, uint32_t budget)
 {
-	const uint32_t begin = gen_next(g, 2), style = gen_next(g, 3);
+	const uint32_t begin = gen_next(g, 2), style = gen_next(g, 4);
 
 	if (begin == 0)
 		emit(w, AM_BEGIN, 1);
 	for (uint32_t i = 0; i < budget; i++) {
 		const uint32_t var = gen_next(g, VARS);
-		if (style) {
+		if (style == 3) {
+			emit_take(g, w, 0);
+			emit_op(g, w, gen_next(g, 8) ? 1 : 0);
+			emit_give_back(g, w, 0);
+		} else if (style) {
 			emit(w, AM_ACQUIRE, 0x2000 + 64 * (var % LOCKS));
 			emit_op(g, w, var);
 			if (gen_next(g, 2))
@@ -196,8 +224,10 @@ static void do_visible(struct state *s, uint32_t t, struct am_event *e, bool rec
 		s->node[t][e->expr % NODES] = old;
 	if (e->kind == AM_WRITE)
 		s->memory[var] = operand(s, t, e->expr) & UINT32_MAX;
-	else if (e->kind == AM_UPDATE) /* the sum is the next event */
+	else if (e->kind == AM_UPDATE && e->aux > e->expr) /* the sum is the next event */
 		s->memory[var] = (old + operand(s, t, e[1].value >> 32)) & UINT32_MAX;
+	else if (e->kind == AM_UPDATE)
+		s->memory[var] = operand(s, t, e->aux);
 	if (records) {
 		e->value = e->kind == AM_WRITE ? s->memory[var] : old;
 		e->flags = AM_HAS_VALUE;
