@@ -537,7 +537,7 @@ void am_vain_finish(struct am_vain *v)
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
 		while (v->threads.at[i].key && t && t->n)
-			decide(v, t, 0, IN_VAIN);
+			decide(v, t, 0, v->config.keeps_settled && t->read[0].is_settled ? COUNTS : IN_VAIN);
 	}
 	advance(v);
 	judge_again(v);

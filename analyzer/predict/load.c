@@ -145,7 +145,8 @@ static bool make_stages(struct am_reading *s)
 	const struct am_regions_config config = {.atomic = s->atomic, .out = behind_regions, .out_ctx = s,
 						 .function = function_region, .ctx = s};
 	const struct am_vain_config vain = {.out = on_event, .drop = on_vain, .undo = on_undo, .ctx = s,
-					    .on_cycle = on_judged_cycle, .cycle_ctx = s, .room = LOOK_ROOM};
+					    .on_cycle = on_judged_cycle, .cycle_ctx = s, .room = LOOK_ROOM,
+					    .keeps_settled = true};
 
 	s->vain = am_vain_new(&vain, &l->mem);
 	s->checker = am_checker_new(&check, &l->mem);

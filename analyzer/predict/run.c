@@ -3,7 +3,7 @@
  * Runs in tools. Everything here is linear or n log n in the length of the trace.
  */
 /* SPDX-License-Identifier: MIT */
-#include "run.h"
+#include "run_priv.h"
 
 #include "atommon/expr.h"
 
@@ -54,37 +54,6 @@ void am_run_free(struct am_run *run)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static int by_u64(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static uint32_t find_u64(const uint64_t *at, uint32_t n, uint64_t key) /* first >= key */
-{
-	uint32_t low = 0, high = n;
-
-	while (low < high) {
-		const uint32_t mid = low + (high - low) / 2;
-		if (at[mid] < key)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static uint32_t sort_unique(uint64_t *at, uint32_t n)
-{
-	uint32_t out = 0;
-
-	qsort(at, n, sizeof *at, by_u64);
-	for (uint32_t i = 0; i < n; i++)
-		if (!out || at[out - 1] != at[i])
-			at[out++] = at[i];
-	return out;
-}
-
 static void number_threads(struct am_run *run)
 {
 	const uint32_t n = run->raw.n;
@@ -92,11 +61,11 @@ static void number_threads(struct am_run *run)
 
 	for (uint32_t e = 0; e < n; e++)
 		ids[e] = run->raw.at[e].thread;
-	run->n_threads = sort_unique(ids, n);
+	run->n_threads = am_run_sort(ids, n);
 	run->thread = am_xalloc(run->n_threads, sizeof *run->thread);
 	for (uint32_t e = 0; e < n; e++) {
 		struct am_run_event *r = vec_push(&run->event);
-		const uint32_t t = find_u64(ids, run->n_threads, run->raw.at[e].thread);
+		const uint32_t t = am_run_find(ids, run->n_threads, run->raw.at[e].thread);
 		*r = (struct am_run_event){.trace = (uint32_t)run->raw.at[e].index,
 					   .thread = t,
 					   .eid = ++run->thread[t].n,
@@ -163,11 +132,11 @@ static uint32_t *find_lives(const struct am_run *run)
 	for (uint32_t e = 0; e < n; e++)
 		if (is_access(run->raw.at[e].kind))
 			starts[m++] = run->raw.at[e].object;
-	m = sort_unique(starts, m);
+	m = am_run_sort(starts, m);
 	uint32_t *now = am_xalloc(m, sizeof *now);
 	for (uint32_t e = 0; e < n; e++) {
 		const struct am_event *raw = &run->raw.at[e];
-		const uint32_t at = find_u64(starts, m, raw->object);
+		const uint32_t at = am_run_find(starts, m, raw->object);
 		if (raw->kind == AM_ALLOC) {
 			allocs++;
 			for (uint32_t i = at; i < m && starts[i] - raw->object < raw->aux; i++)
@@ -295,162 +264,6 @@ static void find_couples(struct am_run *run)
 	free(last);
 }
 
-/* ---- synchronisation ------------------------------------------------------------------------ */
-
-static bool has_object(uint8_t kind)
-{
-	return (kind >= AM_ACQUIRE && kind <= AM_ONCE_END) || kind == AM_INIT || kind == AM_DESTROY;
-}
-
-/* A wait on a recursive mutex held more than once keeps it (aux 0). */
-static bool releases_mutex(const struct am_event *raw)
-{
-	return (raw->kind == AM_WAIT || raw->kind == AM_WAKE) && raw->aux;
-}
-
-/* One id per address and lifetime: init makes a new object. */
-static void number_objects(struct am_run *run)
-{
-	const uint32_t n = run->raw.n;
-	uint64_t *addresses = am_xalloc(2 * (size_t)n + 1, sizeof *addresses);
-	uint32_t m = 0;
-
-	for (uint32_t e = 0; e < n; e++) {
-		const struct am_event *raw = &run->raw.at[e];
-		if (has_object(raw->kind))
-			addresses[m++] = raw->object;
-		if (releases_mutex(raw))
-			addresses[m++] = raw->aux;
-	}
-	m = sort_unique(addresses, m);
-	uint32_t *now = am_xalloc(m, sizeof *now);
-	memset(now, 0xff, m * sizeof *now);
-	for (uint32_t e = 0; e < n; e++) {
-		const struct am_event *raw = &run->raw.at[e];
-		struct am_run_event *r = &run->event.at[e];
-		if (!has_object(raw->kind))
-			continue;
-		uint32_t *id = &now[find_u64(addresses, m, raw->object)];
-		if (*id == AM_NONE || raw->kind == AM_INIT) {
-			*id = run->object.n;
-			*vec_push(&run->object) = (struct am_run_object){
-				.address = raw->object,
-				.kind = raw->kind == AM_INIT ? raw->mode : 0,
-				.initial = raw->kind == AM_INIT ? (uint32_t)raw->aux : AM_NONE};
-		}
-		r->object = *id;
-		if (releases_mutex(raw)) {
-			id = &now[find_u64(addresses, m, raw->aux)];
-			if (*id == AM_NONE) {
-				*id = run->object.n;
-				*vec_push(&run->object) = (struct am_run_object){
-					.address = raw->aux, .initial = AM_NONE};
-			}
-			r->mutex = *id;
-		}
-	}
-	free(now);
-	free(addresses);
-}
-
-/* Semaphores and barriers whose init the trace did not see: the smallest count that the recorded
- * order needs. Fewer tokens allow fewer schedules, so this errs on the safe side. */
-static void derive_counts(struct am_run *run)
-{
-	const uint32_t n = run->object.n;
-	int64_t *balance = am_xalloc(n, sizeof *balance), *low = am_xalloc(n, sizeof *low);
-	uint32_t *inside = am_xalloc(n, sizeof *inside), *most = am_xalloc(n, sizeof *most);
-
-	for (uint32_t e = 0; e < run->event.n; e++) {
-		const uint32_t o = run->event.at[e].object;
-		switch (run->raw.at[e].kind) {
-		case AM_POST:
-			balance[o]++;
-			break;
-		case AM_TAKE:
-			if (--balance[o] < low[o])
-				low[o] = balance[o];
-			break;
-		case AM_ARRIVE:
-			if (++inside[o] > most[o])
-				most[o] = inside[o];
-			break;
-		case AM_LEAVE:
-			inside[o] -= inside[o] > 0;
-			break;
-		default:
-			break;
-		}
-		if (o == AM_NONE)
-			continue;
-		const uint8_t kind = run->raw.at[e].kind;
-		if (!run->object.at[o].kind && (kind == AM_POST || kind == AM_TAKE))
-			run->object.at[o].kind = AM_OBJ_SEM;
-		if (!run->object.at[o].kind && (kind == AM_ARRIVE || kind == AM_LEAVE))
-			run->object.at[o].kind = AM_OBJ_BARRIER;
-	}
-	for (uint32_t o = 0; o < n; o++) {
-		struct am_run_object *object = &run->object.at[o];
-		if (object->kind == AM_OBJ_SEM &&
-		    (object->initial == AM_NONE || (int64_t)object->initial < -low[o]))
-			object->initial = (uint32_t)-low[o];
-		if (object->kind == AM_OBJ_BARRIER && (object->initial == AM_NONE || !object->initial))
-			object->initial = most[o];
-	}
-	free(balance);
-	free(low);
-	free(inside);
-	free(most);
-}
-
-static uint32_t thread_of_id(const struct am_run *run, uint64_t id)
-{
-	for (uint32_t low = 0, high = run->n_threads; low < high;) {
-		const uint32_t mid = low + (high - low) / 2;
-		if (run->thread[mid].id == id)
-			return mid;
-		if (run->thread[mid].id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return AM_NONE;
-}
-
-/* Orders that every schedule keeps: fork before the child's first event, the child's last event
- * before its join, the end of a once routine before everybody who found it done. */
-static void find_peers(struct am_run *run)
-{
-	uint32_t *done = am_xalloc(run->object.n, sizeof *done);
-
-	for (uint32_t o = 0; o < run->object.n; o++)
-		done[o] = AM_NONE;
-	for (uint32_t e = 0; e < run->event.n; e++) {
-		const struct am_event *raw = &run->raw.at[e];
-		struct am_run_event *r = &run->event.at[e];
-		const uint32_t t = raw->kind == AM_FORK || raw->kind == AM_JOIN
-					   ? thread_of_id(run, raw->object)
-					   : AM_NONE;
-		if (raw->kind == AM_FORK && t != AM_NONE) {
-			struct am_run_event *first = &run->event.at[run->thread[t].event[0]];
-			if (run->thread[t].event[0] > e && t != r->thread)
-				first->peer = e;
-		} else if (raw->kind == AM_JOIN && t != AM_NONE && t != r->thread) {
-			const uint32_t last = run->thread[t].event[run->thread[t].n - 1];
-			if (last < e)
-				r->peer = last;
-		} else if (raw->kind == AM_ONCE_END) {
-			if (raw->mode == AM_ONCE_ABANDONED)
-				continue;
-			if (done[r->object] == AM_NONE)
-				done[r->object] = e;
-			else
-				r->peer = done[r->object];
-		}
-	}
-	free(done);
-}
-
 /* ---- expressions ---------------------------------------------------------------------------- */
 
 static void set_node(struct am_run_thread *thread, uint32_t id, unsigned width, uint64_t value)
@@ -531,8 +344,8 @@ void am_run_finish(struct am_run *run)
 
 	assert(!run->event.n && "finish once");
 	number_threads(run);
-	number_objects(run);
-	derive_counts(run);
+	am_run_number_objects(run);
+	am_run_derive_counts(run);
 	for (uint32_t e = 0; e < run->raw.n; e++)
 		has_accesses |= is_access(run->raw.at[e].kind);
 	if (has_accesses)
@@ -541,7 +354,7 @@ void am_run_finish(struct am_run *run)
 		cells_from_locks(run);
 	find_shared(run);
 	find_couples(run);
-	find_peers(run);
+	am_run_find_peers(run);
 	evaluate_nodes(run);
 	find_regions(run);
 }

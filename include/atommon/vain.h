@@ -42,6 +42,9 @@ struct am_vain_config {
 	am_cycle_fn *on_cycle; /* of am_vain_cycle */
 	void *cycle_ctx;
 	uint32_t room; /* events; 0: as many as there are */
+	/* At the end a read counts after which its thread wrote something, though an attempt behind the end might have
+	 * undone it: a schedule may not have the one without the other. For predictions; a report must not rest on it. */
+	bool keeps_settled;
 };
 
 struct am_vain_stats {

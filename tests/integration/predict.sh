@@ -170,4 +170,30 @@ if [ -w /dev/full ]; then
 	atommon-predict lost.std >/dev/full 2>err
 	same "a full disk is said" 2 $?
 fi
+
+# A static variable of C++: whoever finds its guard set comes after the one who made it.
+cat >guard.txt <<'EOF'
+!atommon-trace 1 features=0x0 clock=0 start=0 pid=1
+!string 1 "make"
+1 T0 fork T1
+2 T0 fork T2
+3 T1 thread-begin T1
+4 T1 enter 0x10 aux=1
+5 T1 read 0x1000 size=1 order=acquire
+6 T1 once-begin 0x1000
+7 T1 write 0x2000 size=8
+8 T1 write 0x2000 size=8
+9 T1 once-end 0x1000
+10 T1 leave-fn 0x10 aux=1
+11 T2 thread-begin T2
+12 T2 read 0x1000 size=1 order=acquire
+13 T2 read 0x2000 size=8
+14 T2 write 0x3000 size=8
+EOF
+atommon-predict guard.txt >out 2>&1
+same "what stands behind a once object that was found done is proved" 0 $?
+sed '/once-/d' guard.txt >guard_not.txt
+atommon-predict guard_not.txt >out 2>&1
+same "and breaks without it" 1 $?
+
 finish
