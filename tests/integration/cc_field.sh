@@ -94,7 +94,11 @@ stopping:enter:T1 read stopping .* and went on to pending:1
 expire:expire:Hold lock from step:1
 grown_array:set_handler:crash:1
 double_fetch:receive:keep the value in a local variable:1
-bit_fields:set_dirty:?:1'
+bit_fields:set_dirty:?:1
+object_cache:get_or_make:Hold .* from step:0
+pool_idle:take:T2 read both in between:1
+cow_value:modify:what was checked no longer held:1
+peer_address:send_to:Hold peer.lock from step:1'
 
 found() { # found LABEL FUNCTIONS WORDS: by ./wrong in the bad order
 	if [ "$3" = crash ]; then
