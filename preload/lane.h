@@ -9,7 +9,17 @@
 #include "atommon/ringfile.h"
 #include "preload/log.h"
 
-enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
+enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_LOOKS = 16, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
+
+/* Where a thread looked last, while recording (view_record.c). */
+struct am_looks {
+	struct am_look {
+		uintptr_t address, pc;
+		uint64_t deeds;
+		uint32_t times;
+	} at[AM_LOOKS];
+	uint64_t deeds; /* writes, kept or not */
+};
 
 struct am_lane {
 	struct am_caches caches; /* first: am_caches() in log.h */
@@ -43,6 +53,7 @@ struct am_lane {
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 	uint64_t *places;	 /* shadow.h: where it made accesses that are not logged */
 	struct am_deferred *defer; /* defer.h: what it has not logged yet */
+	struct am_looks looks;
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */

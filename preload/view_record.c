@@ -13,32 +13,23 @@
  * thread that waits, which must not fill its ring.
  */
 /* SPDX-License-Identifier: MIT */
+#include "preload/lane.h"
 #include "preload/shadow.h"
 
-/* Where this thread looked last. */
-enum { SPOTS = 16, ENOUGH = 2 };
+enum { ENOUGH = 2 };
 
-struct spot {
-	uintptr_t address, pc;
-	uint64_t deeds;
-	uint32_t times;
-};
-
-static __thread struct {
-	struct spot spot[SPOTS];
-	uint64_t deeds; /* writes of this thread, kept or not */
-} here_before __attribute__((tls_model("initial-exec")));
-
-static struct spot *spot_of(uintptr_t address, uintptr_t pc)
+static struct am_look *look_at(struct am_looks *looks, uintptr_t address, uintptr_t pc)
 {
 	const uint64_t key = (address ^ pc * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xc2b2ae3d27d4eb4f);
 
-	return &here_before.spot[key >> 60];
+	_Static_assert(AM_LOOKS == 16, "the four upper bits choose");
+	return &looks->at[key >> 60];
 }
 
-static bool is_at(const struct spot *s, uintptr_t address, uintptr_t pc)
+/* Of the thread that has the lane now: its stretch, in the cell, tells that (is_done). */
+static bool is_same(const struct am_looks *looks, const struct am_look *l, uintptr_t address, uintptr_t pc)
 {
-	return s->address == address && s->pc == pc && s->deeds == here_before.deeds;
+	return l->address == address && l->pc == pc && l->deeds == looks->deeds;
 }
 
 /* Nobody else came, and all of it was done already. `w`: the cell's. */
@@ -50,24 +41,27 @@ static bool is_done(const struct am_view *v, uint64_t w, uint64_t kind)
 bool am_view_is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc)
 {
 	const struct am_view *v = &am_view;
+	const uintptr_t word = address & ~(uintptr_t)7;
 	const struct am_cell *c = am_shadow_find(address);
-	const struct spot *s = spot_of(address & ~(uintptr_t)7, pc);
 
-	return c && is_at(s, address & ~(uintptr_t)7, pc) && s->times >= ENOUGH &&
-	       am_tls.head - v->own_units == v->others &&
+	if (!c || !am_tls.lane)
+		return false;
+	struct am_looks *looks = &am_tls.lane->looks;
+	const struct am_look *l = look_at(looks, word, pc);
+	return is_same(looks, l, word, pc) && l->times >= ENOUGH && am_tls.head - v->own_units == v->others &&
 	       is_done(v, __atomic_load_n(&c->w, __ATOMIC_RELAXED), bytes);
 }
 
 /* Has the thread looked here long enough? `is_new`: something changed since. */
-static bool is_another_look(uintptr_t word, uintptr_t pc, bool is_new)
+static bool is_another_look(struct am_looks *looks, uintptr_t word, uintptr_t pc, bool is_new)
 {
-	struct spot *s = spot_of(word, pc);
+	struct am_look *l = look_at(looks, word, pc);
 
-	if (is_new || !is_at(s, word, pc))
-		*s = (struct spot){word, pc, here_before.deeds, 0};
-	if (s->times >= ENOUGH)
+	if (is_new || !is_same(looks, l, word, pc))
+		*l = (struct am_look){word, pc, looks->deeds, 0};
+	if (l->times >= ENOUGH)
 		return false;
-	s->times++;
+	l->times++;
 	return true;
 }
 
@@ -77,17 +71,18 @@ bool am_view_record_wants(struct am_view *v, struct am_cell *cell, uintptr_t wor
 	const struct am_cell c = am_cell_load(cell);
 	const uint64_t kind = writes ? bytes << AM_MORE_SHIFT : bytes;
 	const uint64_t others = am_tls.head - v->own_units;
+	struct am_looks *looks = &am_tls.lane->looks; /* there is one: is_ready in view.c */
 
 	/* Anything but accesses since this was last asked? */
 	if (others != v->others)
 		am_view_new_stretch(v);
 	v->others = others;
-	here_before.deeds += writes;
+	looks->deeds += writes;
 	const bool is_ours = am_filter_same_stretch(c.w, v->stretch), is_new = !is_done(v, c.w, kind);
 	if (is_new)
 		__atomic_store_n(&cell->w, (is_ours ? c.w : v->stretch) | kind, __ATOMIC_RELAXED);
 	if (is_exact)
-		return writes || is_another_look(word, pc, is_new);
+		return writes || is_another_look(looks, word, pc, is_new);
 	if (is_new)
 		return true;
 	/* The other half of the cell: what was done twice. */
