@@ -69,6 +69,7 @@ static uint8_t shape2(uint8_t op)
 
 struct reader {
 	const uint8_t *at, *end;
+	uint8_t sib;
 	bool is_short; /* of code */
 };
 
@@ -96,8 +97,10 @@ static uint8_t operand(struct reader *r)
 
 	if (mod == 3)
 		return modrm;
-	if (rm == 4)
-		base = next(r) & 7;
+	if (rm == 4) {
+		r->sib = next(r);
+		base = r->sib & 7;
+	}
 	skip(r, mod == 1 ? 1 : mod == 2 || base == 5 ? 4 : 0);
 	return modrm;
 }
@@ -122,6 +125,7 @@ static uint8_t shape_of(unsigned map, uint8_t op, bool is_vex)
 struct opcode {
 	uint8_t op;
 	uint8_t map;
+	uint8_t rex;
 	bool is_vex, is_word, is_wide, is_near;
 };
 
@@ -138,6 +142,7 @@ static struct opcode opcode(struct reader *r)
 			break;
 	}
 	if (o.op >> 4 == 4) {
+		o.rex = o.op;
 		o.is_wide = o.op & 8;
 		o.op = next(r);
 	}
@@ -173,7 +178,7 @@ static unsigned immediate(const struct opcode *o, uint8_t shape, uint8_t modrm)
 
 bool am_insn_decode(const uint8_t *code, size_t room, struct am_insn *insn)
 {
-	struct reader r = {code, code + (room < 15 ? room : 15), false};
+	struct reader r = {code, code + (room < 15 ? room : 15), 0, false};
 	const struct opcode o = opcode(&r);
 	const uint8_t shape = shape_of(o.map, o.op, o.is_vex);
 
@@ -185,7 +190,8 @@ bool am_insn_decode(const uint8_t *code, size_t room, struct am_insn *insn)
 	skip(&r, n);
 	if (r.is_short)
 		return false;
-	insn->length = (unsigned)(r.at - code);
+	*insn = (struct am_insn){.length = (unsigned)(r.at - code), .op = o.op, .map = o.map, .rex = o.rex, .modrm = modrm,
+				 .sib = r.sib, .is_vex = o.is_vex, .is_word = o.is_word, .has_modrm = shape & M};
 	if (o.map == 0 ? o.op >> 4 == 7 || o.op == 0xeb || o.op == 0xe9 : o.map == 1 && !o.is_vex && o.op >> 4 == 8) {
 		insn->is_jump = true;
 		if (n == 1)

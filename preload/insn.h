@@ -15,6 +15,10 @@ struct am_insn {
 	unsigned length;
 	bool is_jump; /* jmp or jcc, relative */
 	int32_t to;   /* from the end of the instruction */
+	/* What insn_unused.c asks. */
+	uint8_t op, map; /* map 0: opcodes of one byte */
+	uint8_t rex, modrm, sib;
+	bool is_vex, is_word, has_modrm;
 };
 
 /* Of at most `room` bytes; false: none that is known. */
@@ -23,5 +27,8 @@ bool am_insn_decode(const uint8_t *code, size_t room, struct am_insn *insn);
 /* Is the call that returns to `pc` in a loop of its function that the call returning to `other` is not in? Looks
  * at the code behind pc for a jump back to before it. */
 bool am_insn_in_inner_loop(uintptr_t pc, uintptr_t other, uintptr_t start, uintptr_t end);
+
+/* Is what the call that returns to `pc` gave back never looked at, in this function? False: it may be. */
+bool am_insn_is_unused(uintptr_t pc, uintptr_t start, uintptr_t end);
 
 #endif

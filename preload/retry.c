@@ -20,7 +20,17 @@ static bool look_at_code(uintptr_t pc, uintptr_t other)
 	       am_insn_in_inner_loop(pc, other, start, end);
 }
 
-static bool is_loop(uintptr_t pc, uintptr_t other)
+/* What the call that returns to pc gave back is not used. */
+static bool look_behind(uintptr_t pc, uintptr_t unused)
+{
+	uintptr_t start, end;
+
+	(void)unused;
+	return am_unwind_function(pc - 1, &start, &end) && am_insn_is_unused(pc, start, end);
+}
+
+/* A question about places, once asked. */
+static bool ask(uintptr_t pc, uintptr_t other, bool (*look)(uintptr_t pc, uintptr_t other))
 {
 	const uint64_t key = (pc * UINT64_C(0x9e3779b97f4a7c15) ^ other * UINT64_C(0xc2b2ae3d27d4eb4f)) | 2;
 	const uint64_t hash = key & ~UINT64_C(1);
@@ -32,12 +42,22 @@ static bool is_loop(uintptr_t pc, uintptr_t other)
 			return seen & 1;
 		if (seen)
 			continue;
-		const bool answer = look_at_code(pc, other);
+		const bool answer = look(pc, other);
 		__atomic_compare_exchange_n(place, &seen, hash | answer, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 		return answer;
 	}
-	return look_at_code(pc, other);
+	return look(pc, other);
+}
+
+static bool is_loop(uintptr_t pc, uintptr_t other)
+{
+	return ask(pc, other, look_at_code);
+}
+
+bool am_retry_is_unused(uintptr_t pc)
+{
+	return ask(pc, 0, look_behind);
 }
 
 /* Is the load at pc, made after that at `before`, the same in the source? The loop's after its copy; or the copy again, because

@@ -86,6 +86,9 @@ static inline void am_retry_check(struct am_here here)
 		am_retry_expire(here);
 }
 
+/* Does nobody use what the operation that returns to pc gave back? */
+bool am_retry_is_unused(uintptr_t pc);
+
 /* The extension of a record that has one of these bits, or a memory order. */
 static inline struct am_unit am_retry_order(uint64_t order)
 {

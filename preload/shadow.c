@@ -214,3 +214,22 @@ void am_shadow_forget(void)
 	am_view.calm = ~UINT64_C(0);
 	am_view_mode = AM_VIEW_UNSET;
 }
+
+bool am_view_has(uintptr_t address, unsigned size, uint64_t owner)
+{
+	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
+		const struct am_cell *c = am_shadow_find(at);
+		if (c && !am_filter_same_block(__atomic_load_n(&c->w, __ATOMIC_RELAXED), owner))
+			return false;
+	}
+	return true;
+}
+
+void am_view_estrange(uintptr_t address, unsigned size)
+{
+	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
+		struct am_cell *c = am_shadow_find(at);
+		if (c) /* before the access: partner is is_known_load, which asks behind it */
+			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
+	}
+}

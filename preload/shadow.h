@@ -114,8 +114,10 @@ void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
-/* Is what it remembered still there: has nobody else come since? */
-bool am_view_has(uintptr_t address, unsigned size);
+/* The same for one of one word that covers no other access, so that everybody's next one is logged. */
+bool am_view_wants_apart(uintptr_t address, unsigned size, struct am_here here);
+/* Is what it remembered still there: has nobody come since this stretch? */
+bool am_view_has(uintptr_t address, unsigned size, uint64_t owner);
 /* Everybody's next access is logged. What the cells held is forgotten. */
 void am_view_estrange(uintptr_t address, unsigned size);
 /* view_record.c. Is it to be logged? Remembers it. `is_exact`: atomic or volatile. */

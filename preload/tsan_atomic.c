@@ -49,8 +49,8 @@ static bool asks_late(void)
  * would not log what it does after us: a look at a lock that saw it released. So it is asked
  * again, under the lock of the slot: whoever comes from here on is behind us.
  */
-struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
-			     struct am_here here)
+static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned size, bool is_apart,
+			    struct am_here here)
 {
 	enum { TRIES = 4 };
 	const uintptr_t address = (uintptr_t)p;
@@ -64,10 +64,12 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 		return s;
 	}
 	for (unsigned i = 0;; i++) {
-		if (am_view_sleeps() || !am_view_wants(kind, address, size, here))
+		if (am_view_sleeps() || !(is_apart ? am_view_wants_apart(address, size, here)
+						   : am_view_wants(kind, address, size, here)))
 			return s;
 		am_retry_check(here);
-		if (!lock(&s, here) || am_likely(am_view_has(address, size)))
+		if (!lock(&s, here) ||
+		    am_likely(am_view_has(address, size, is_apart ? AM_STRETCH_OTHER : am_view.stretch)))
 			return s;
 		if (i == TRIES) {
 			am_view_estrange(address, size);
@@ -75,6 +77,12 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 		}
 		give_up(&s, here);
 	}
+}
+
+struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
+			     struct am_here here)
+{
+	return begin(kind, p, size, false, here);
 }
 
 /* Of an access that is known, but logged all the same. */
@@ -87,9 +95,9 @@ static struct am_step force(const volatile void *p, struct am_here here)
 	return s;
 }
 
-/* The record of the step, if there is one. */
-void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
-		 uint64_t value, bool is_vain, struct am_here here)
+/* The record of the step, if there is one. `commutes`: of event.h. */
+static void end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+		uint64_t value, bool is_vain, unsigned commutes, struct am_here here)
 {
 	struct am_record r = {.kind = (uint8_t)kind,
 			      .has_seq = true,
@@ -114,7 +122,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
 	r.n_ext = 1;
-	r.ext[0] = am_retry_order((1 + (uint64_t)AM_TSAN_ORDER(mo)) |
+	r.ext[0] = am_retry_order((1 + (uint64_t)AM_TSAN_ORDER(mo)) | commutes |
 				  (is_vain ? AM_ORDER_FAILED
 				   : kind == AM_READ ? am_retry_load((uintptr_t)p, here.pc, value)
 				   : kind == AM_UPDATE && size <= 8 ? am_retry_update((uintptr_t)p, value)
@@ -124,6 +132,30 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 	am_view.own_units += am_tls.head - head;
 	if (is_vain && am_view_mode != AM_VIEW_RECORD)
 		am_view_touched((uintptr_t)p, size);
+}
+
+void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+		 uint64_t value, bool is_vain, struct am_here here)
+{
+	end(s, kind, p, size, mo, value, is_vain, 0, here);
+}
+
+/* What an operation commutes with, if its result is not used. */
+enum {
+	COMMUTES_fetch_add = AM_ORDER_ADDS,
+	COMMUTES_fetch_sub = AM_ORDER_ADDS,
+	COMMUTES_fetch_or = AM_ORDER_ORS,
+	COMMUTES_fetch_and = AM_ORDER_ANDS,
+	COMMUTES_fetch_xor = 0,
+	COMMUTES_fetch_nand = 0,
+};
+
+/* Of the operation that returns to pc; outside of one word there is no such thing. */
+static unsigned commutes(unsigned with, const volatile void *p, unsigned size, uintptr_t pc)
+{
+	const bool is_in_word = ((uintptr_t)p & 7) + size <= 8;
+
+	return with && is_in_word && !am_view_sleeps() && am_retry_is_unused(pc) ? with : 0;
 }
 
 /* Outside regions, where it concerns nobody, it is performed and no more. */
@@ -210,10 +242,10 @@ static inline bool passes(const volatile void *p, unsigned size)
 	{                                                                                          \
 		if (passes(p, bits / 8))                                                           \
 			return am_atomic##bits##_##name(p, v, mo);                                 \
-		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
+		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, AM_HERE.pc);          \
+		struct am_step s = begin(AM_UPDATE, p, bits / 8, with != 0, AM_HERE);              \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old,                         \
-			    (type)(result) == old, AM_HERE);       \
+		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, AM_HERE); \
 		return old;                                                                        \
 	}
 

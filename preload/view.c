@@ -224,6 +224,7 @@ struct touch {
 	uint64_t bytes;
 	bool writes, may_be_lazy;
 	bool is_exact; /* atomic or volatile */
+	bool is_apart; /* covers no other access, not even of its own thread: an update that commutes */
 	struct am_here here;
 };
 
@@ -248,7 +249,7 @@ static bool settle(struct am_view *v, const struct touch *a, struct am_cell c)
 static bool replace(struct am_view *v, const struct touch *a, struct am_cell *cell,
 		    struct am_cell old, struct am_cell next)
 {
-	const bool is_foreign = am_filter_foreign(old.w, v->stretch);
+	const bool is_foreign = a->is_apart || am_filter_foreign(old.w, v->stretch);
 
 	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0) {
 		if (!__atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST,
@@ -335,8 +336,11 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 		case AM_FILTER_LOG:
 			break;
 		}
+		if (a->is_apart && !is_stretched) /* what this thread did here is told now */
+			come_forward(v, a->here);
 		if (!replace(v, a, cell, old,
-			     am_filter_logged(seen, v->stretch, a->bytes, a->writes)))
+			     a->is_apart ? (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0}
+					 : am_filter_logged(seen, v->stretch, a->bytes, a->writes)))
 			continue;
 		if (!is_stretched)
 			come_forward(v, a->here);
@@ -443,23 +447,13 @@ bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct a
 	return is_ready(v) && wants_all(v, kind, address, size, false, true, here);
 }
 
-bool am_view_has(uintptr_t address, unsigned size)
+bool am_view_wants_apart(uintptr_t address, unsigned size, struct am_here here)
 {
-	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
-		const struct am_cell *c = am_shadow_find(at);
-		if (c && !am_filter_same_block(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch))
-			return false;
-	}
-	return true;
-}
+	struct am_view *v = &am_view;
+	const struct touch a = {.word = address & ~(uintptr_t)7, .bytes = am_filter_bytes(address & 7, size),
+				.writes = true, .is_apart = true, .here = here};
 
-void am_view_estrange(uintptr_t address, unsigned size)
-{
-	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
-		struct am_cell *c = am_shadow_find(at);
-		if (c) /* before the access: partner is is_known_load, which asks behind it */
-			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
-	}
+	return is_ready(v) && wants(v, &a);
 }
 
 bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here)

@@ -36,6 +36,7 @@ struct am_full_entry { /* one access in the list of its word */
 	uint32_t node, next;
 	uint8_t mask;
 	bool writes;
+	uint32_t commutes; /* with those of the same number (am_commutes); 0: with none */
 	struct am_access access;
 };
 

@@ -6,7 +6,7 @@
 #include "fullgraph.h"
 
 /* What one event's access to one word (or lock) does; *best is the nearest conflict that closes a cycle. */
-static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t mask, bool writes,
+static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t mask, bool writes, uint32_t commutes,
 		  const struct am_access *access, bool *searched, uint32_t *best)
 {
 	/* A large block is gone when it is freed: what touches its address later is another entity. */
@@ -21,8 +21,8 @@ static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t ma
 	for (uint32_t i = (uint32_t)*place - 1; i != AM_FULL_NONE && !g->stopped; i = ENTRY(g, i)->next) {
 		const struct am_full_entry *e = ENTRY(g, i);
 		if (e->node == me)
-			known |= e->mask == mask && e->writes == writes;
-		if (!(e->mask & mask) || !(e->writes || writes) || e->node == me ||
+			known |= e->mask == mask && e->writes == writes && e->commutes == commutes;
+		if (!(e->mask & mask) || !(e->writes || writes) || e->node == me || (commutes && e->commutes == commutes) ||
 		    NODE(g, e->node)->thread == NODE(g, me)->thread || am_full_has_arc(g, e->node, me))
 			continue;
 		if (NODE(g, me)->out != AM_FULL_NONE) {
@@ -46,6 +46,7 @@ static void touch(struct am_fullgraph *g, uint32_t me, uint64_t word, uint8_t ma
 	e->node = me;
 	e->mask = mask;
 	e->writes = writes;
+	e->commutes = commutes;
 	e->access = *access;
 	e->next = (uint32_t)*place - 1;
 	*place = g->entries.n;
@@ -101,6 +102,7 @@ void am_full_erase(struct am_fullgraph *g, uint64_t space, uint64_t from, uint64
 struct touched {
 	uint32_t me, best;
 	bool writes, searched;
+	uint32_t commutes;
 	struct am_access access;
 };
 
@@ -109,7 +111,7 @@ static void touch_word(struct am_fullgraph *g, void *ctx, uint64_t word, uint8_t
 	struct touched *t = ctx;
 
 	if (!g->stopped)
-		touch(g, t->me, word, mask, t->writes, &t->access, &t->searched, &t->best);
+		touch(g, t->me, word, mask, t->writes, t->commutes, &t->access, &t->searched, &t->best);
 }
 
 void am_full_touch(struct am_fullgraph *g, struct am_full_thread *t, const struct am_event *ev, uint64_t space,
@@ -121,7 +123,7 @@ void am_full_touch(struct am_fullgraph *g, struct am_full_thread *t, const struc
 		return;
 	g->stats.accesses++;
 	g->stats.unary += t->node == AM_FULL_NONE;
-	struct touched touched = {me, AM_FULL_NONE, writes, false, am_full_access(g, me, ev)};
+	struct touched touched = {me, AM_FULL_NONE, writes, false, am_commutes(ev), am_full_access(g, me, ev)};
 	am_full_program_edge(g, t, me, &touched.access);
 	if (ev->kind == AM_FREE && ev->aux > AM_FREED_MAX)
 		for_each_word(g, space, from, bytes, touch_word, &touched);

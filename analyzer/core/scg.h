@@ -158,9 +158,17 @@ struct am_shelf {
 	uint32_t unused[3];
 };
 
+/* An update that commutes with those alike (am_commutes), and so is remembered beside them, as reads are. */
+struct am_update {
+	struct am_stamp stamp;
+	uint64_t alike;
+};
+
 struct am_readers {
 	struct am_stamp *at;
+	struct am_update *update; /* in no order */
 	uint32_t cap, n;
+	uint32_t cap_updates, n_updates;
 	uint32_t next_free;
 };
 
@@ -177,6 +185,7 @@ struct am_now {
 	uint64_t object, size;
 	uint64_t tag; /* 0: not yet known */
 	uint32_t slot;
+	uint32_t commutes; /* with updates of the same number (am_commutes); 0: with none */
 	bool writes;
 };
 
@@ -186,7 +195,7 @@ struct am_checker {
 	struct am_checker_stats stats;
 	bool data, locks;
 	uint64_t kinds; /* of events that matter at this level: a bit each */
-	uint8_t way[256];    /* by kind: enum am_way */
+	uint8_t way[256];    /* by kind, and AM_ORDER_COMMUTES << 2: enum am_way */
 	uint64_t newest;     /* moment of the newest access */
 	bool starved;	     /* there was no memory for some thread */
 	uint32_t met, crowded; /* scg_many.c: accesses beside others', chunks in which these are looked for at once */

@@ -28,6 +28,15 @@ static inline bool is_mine(uint64_t moment, uint64_t begin, uint32_t slot)
 
 /* ---- edges --------------------------------------------------------------------------------- */
 
+static void edges_of_updates(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t common)
+{
+	const struct am_update *u;
+
+	for (uint32_t i = 0; (u = am_updates_next(c, e, &i));)
+		if (!(now->commutes && u->alike == now->commutes) && is_foreign(c, u->stamp.moment, now->slot))
+			am_edge_add(c, now, &u->stamp, e->key, common);
+}
+
 void am_access_edges(struct am_checker *c, struct am_now *now, const struct am_entity *e, uint8_t mask)
 {
 	const uint8_t common = am_mask_of(e) & mask;
@@ -36,11 +45,13 @@ void am_access_edges(struct am_checker *c, struct am_now *now, const struct am_e
 	if ((now->writes || !(e->cell & AM_TWO_READS)) && is_foreign(c, e->write.moment, now->slot) &&
 	    am_edge_add(c, now, &e->write, e->key, common))
 		c->front[now->slot].known = e->write.moment; /* it need not ask again */
+	if (e->more)
+		edges_of_updates(c, now, e, common);
 	if (!now->writes)
 		return;
 	if (is_foreign(c, e->read.moment, now->slot))
 		am_edge_add(c, now, &e->read, e->key, common);
-	for (uint32_t i = 0; (s = am_readers_next(c, e, &i));)
+	for (uint32_t i = 0; (s = am_reads_next(c, e, &i));)
 		if (is_foreign(c, s->moment, now->slot))
 			am_edge_add(c, now, s, e->key, common);
 }
@@ -96,11 +107,26 @@ static void note_write(struct am_checker *c, struct am_now *now, struct am_entit
 	}
 }
 
+/* One that commutes leaves the others where they are, as a read does. */
+static void note_update(struct am_checker *c, struct am_now *now, struct am_entity *e)
+{
+	if (!am_matters(c, now->slot))
+		return;
+	if (!am_now_tag(c, now)) {
+		c->stats.forgotten++;
+		return;
+	}
+	const struct am_stamp stamp = {now->moment, now->event->value, now->tag};
+	am_updates_add(c, e, &stamp, now->commutes);
+}
+
 /* An access to a cell of exactly these bytes that others touched. */
 static void meet(struct am_checker *c, struct am_now *now, struct am_entity *e)
 {
 	am_access_edges(c, now, e, am_mask_of(e));
-	if (now->writes)
+	if (now->commutes)
+		note_update(c, now, e);
+	else if (now->writes)
 		note_write(c, now, e);
 	else if (!is_mine(e->read.moment, now->begin, now->slot) && !is_mine(e->write.moment, now->begin, now->slot))
 		note_read(c, now, e);
@@ -120,7 +146,7 @@ static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key
 		}
 		if (am_mask_of(e) & ~mask)
 			e = am_table_cut(c, e, mask);
-		if (now->writes) {
+		if (now->writes && !now->commutes) {
 			am_access_edges(c, now, e, mask);
 			am_table_remove(c, e);
 		} else {
@@ -135,7 +161,10 @@ static void mismatch_once(struct am_checker *c, struct am_now *now, uint64_t key
 		return;
 	}
 	e = am_table_insert(c, key, rest, true);
-	put_stamp(now->writes ? &e->write : &e->read, now->moment, now->event->value, now->tag);
+	if (now->commutes)
+		note_update(c, now, e);
+	else
+		put_stamp(now->writes ? &e->write : &e->read, now->moment, now->event->value, now->tag);
 }
 
 /* ---- one word ------------------------------------------------------------------------------ */
@@ -145,6 +174,7 @@ struct request {
 	uint64_t object, size;
 	uint32_t slot;
 	bool writes;
+	uint32_t commutes;
 };
 
 static struct am_now now_of(const struct am_checker *c, const struct request *q)
@@ -156,6 +186,7 @@ static struct am_now now_of(const struct am_checker *c, const struct request *q)
 		.object = q->object,
 		.size = q->size,
 		.slot = q->slot,
+		.commutes = q->commutes,
 		.writes = q->writes,
 	};
 }
@@ -184,7 +215,7 @@ static void touch_or_meet(struct am_checker *c, const struct request *q, uint64_
 	struct am_entity *e = &c->table[am_table_home(c, key, mask)];
 
 	am_table_note(c, mask);
-	if (!am_touch(c, q->event, q->slot, q->writes, AM_MOMENT(q->event->index, q->slot), key, mask, e,
+	if (q->commutes || !am_touch(c, q->event, q->slot, q->writes, AM_MOMENT(q->event->index, q->slot), key, mask, e,
 		      (struct am_touch_case){.has_halves = true}))
 		meet_slowly(c, q, key, mask);
 }
@@ -217,7 +248,7 @@ static __attribute__((noinline)) void span(struct am_checker *c, const struct re
 
 void am_access_slowly(struct am_checker *c, uint32_t slot, const struct am_event *ev, struct am_entity *e)
 {
-	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ};
+	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ, 0};
 	const uint64_t low = ev->object & 7, key = (ev->object >> 3) + 1;
 	const uint8_t mask = (uint8_t)(((1u << (ev->size & 15)) - 1) << low);
 
@@ -234,7 +265,7 @@ void am_access_slowly(struct am_checker *c, uint32_t slot, const struct am_event
 
 void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ};
+	const struct request q = {ev, ev->object, ev->size, slot, ev->kind != AM_READ, am_commutes(ev)};
 	const uint64_t low = ev->object & 7;
 
 	am_access_count(c, slot, ev->index);
@@ -247,7 +278,7 @@ void am_access_data(struct am_checker *c, uint32_t slot, const struct am_event *
 
 void am_access_freed(struct am_checker *c, uint32_t slot, const struct am_event *ev)
 {
-	const struct request q = {ev, ev->object, ev->aux, slot, true};
+	const struct request q = {ev, ev->object, ev->aux, slot, true, 0};
 
 	am_access_count(c, slot, ev->index);
 	span(c, &q);
@@ -264,7 +295,7 @@ void am_access_lock(struct am_checker *c, uint32_t slot, const struct am_event *
 	if (!lock) /* a wait that keeps its mutex */
 		return;
 	am_access_count(c, slot, ev->index);
-	const struct request q = {ev, lock, 1, slot, waits || ev->mode != AM_SHARED};
+	const struct request q = {ev, lock, 1, slot, waits || ev->mode != AM_SHARED, 0};
 	const uint64_t key = (AM_LOCK_SPACE | lock >> 3) + 1;
 	const uint8_t mask = (uint8_t)(1u << (lock & 7));
 	const struct am_entity *e = &c->table[am_table_home(c, key, mask)];

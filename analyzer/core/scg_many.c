@@ -31,7 +31,7 @@ static inline void look_ahead(const struct am_checker *c, const struct am_event 
 
 	for (const struct am_event *ev = event; ev < event + n; ev++) {
 		struct am_entity *home = &table[am_table_home_of(ev->object, multiplier, shift)];
-		const uint64_t way = c->way[ev->kind];
+		const uint64_t way = c->way[(ev->kind & 0x3f) | (ev->order & AM_ORDER_COMMUTES) << 2];
 		__builtin_prefetch(home, 1);
 		ahead->step[m].event = ev;
 		ahead->step[m].home = home;

@@ -1,7 +1,8 @@
 /*
  * Reads of one entity by further threads, beyond the first: two on a shelf, one cache line; more in a
  * table, by slot. A read that no open region reaches, or that a newer one may stand for, gives its
- * place away. Runs wherever the checker runs; no I/O, no globals.
+ * place away. Updates that commute are with the table, of each thread the newest of those that are alike. Runs
+ * wherever the checker runs; no I/O, no globals.
  *
  * am_entity.more: 0 none; IS_TABLE and the number of a table; else the number of a shelf.
  */
@@ -27,7 +28,7 @@ static void set_more(struct am_entity *e, uint32_t more)
 	e->cell = (e->cell & ~(uint32_t)AM_HAS_MORE) | (more ? AM_HAS_MORE : 0);
 }
 
-struct am_stamp *am_readers_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i)
+struct am_stamp *am_reads_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i)
 {
 	const bool is_table = e->more & IS_TABLE;
 	struct am_stamp *const at = !e->more ? NULL : is_table ? table_of(c, e->more)->at : c->shelf[e->more].at;
@@ -37,6 +38,23 @@ struct am_stamp *am_readers_next(const struct am_checker *c, const struct am_ent
 		if (at[(*i)++].moment)
 			return &at[*i - 1];
 	return NULL;
+}
+
+const struct am_update *am_updates_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i)
+{
+	const struct am_readers *r = e->more & IS_TABLE ? table_of(c, e->more) : NULL;
+
+	return r && *i < r->n_updates ? &r->update[(*i)++] : NULL;
+}
+
+struct am_stamp *am_readers_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i)
+{
+	struct am_stamp *s = am_reads_next(c, e, i);
+
+	if (s || !(e->more & IS_TABLE))
+		return s;
+	const struct am_readers *r = table_of(c, e->more);
+	return *i - r->cap < r->n_updates ? &r->update[(*i)++ - r->cap].stamp : NULL;
 }
 
 /* Where the read of this slot is, or belongs. There is always a free place. */
@@ -121,11 +139,17 @@ static uint32_t table_new(struct am_checker *c, uint32_t cap)
 	return id | IS_TABLE;
 }
 
+static void table_empty(struct am_checker *c, const struct am_readers *r)
+{
+	am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
+	am_mem_free(c->mem, r->update, sizeof *r->update * r->cap_updates);
+}
+
 static void table_free(struct am_checker *c, uint32_t more)
 {
 	struct am_readers *r = table_of(c, more);
 
-	am_mem_free(c->mem, r->at, sizeof *r->at * r->cap);
+	table_empty(c, r);
 	*r = (struct am_readers){.next_free = c->free_readers};
 	c->free_readers = more & ~IS_TABLE;
 }
@@ -151,7 +175,23 @@ static void put(struct am_readers *r, const struct am_stamp *stamp)
 	assert(r->n < r->cap);
 }
 
-/* All readers into another table, leaving out those that the reader at hand may stand for. */
+/* The updates go to another table. */
+static void hand_over(struct am_checker *c, const struct am_entity *e, uint32_t to)
+{
+	struct am_readers *old = e->more & IS_TABLE ? table_of(c, e->more) : NULL, *new = table_of(c, to);
+
+	if (!old)
+		return;
+	new->update = old->update;
+	new->cap_updates = old->cap_updates;
+	new->n_updates = old->n_updates;
+	old->update = NULL;
+	old->cap_updates = old->n_updates = 0;
+}
+
+#define NOBODY UINT32_MAX
+
+/* All readers into another table, leaving out those that the reader at hand may stand for, if it is one. */
 static bool move(struct am_checker *c, struct am_entity *e, uint32_t cap, uint32_t slot)
 {
 	const uint32_t to = table_new(c, cap);
@@ -159,9 +199,10 @@ static bool move(struct am_checker *c, struct am_entity *e, uint32_t cap, uint32
 
 	if (!to)
 		return false;
-	for (uint32_t i = 0; (s = am_readers_next(c, e, &i));)
-		if (!am_is_stale(c, s->moment) && !am_stamp_dominated(c, s, slot))
+	for (uint32_t i = 0; (s = am_reads_next(c, e, &i));)
+		if (!am_is_stale(c, s->moment) && (slot == NOBODY || !am_stamp_dominated(c, s, slot)))
 			put(table_of(c, to), s);
+	hand_over(c, e, to);
 	am_readers_drop(c, e);
 	set_more(e, to);
 	return true;
@@ -205,6 +246,39 @@ void am_readers_add(struct am_checker *c, struct am_entity *e, const struct am_s
 	c->stats.forgotten += !done;
 }
 
+/* Room for one more update in a table. */
+static bool widen(struct am_checker *c, struct am_readers *r)
+{
+	const uint32_t cap = r->cap_updates ? r->cap_updates * 2 : FIRST_CAP;
+	void *p = r->n_updates < r->cap_updates ? r->update
+						: am_mem_resize(c->mem, r->update, sizeof *r->update * r->cap_updates,
+								sizeof *r->update * cap);
+	if (!p)
+		return false;
+	r->cap_updates = r->n_updates < r->cap_updates ? r->cap_updates : cap;
+	r->update = p;
+	return true;
+}
+
+void am_updates_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp, uint32_t alike)
+{
+	if (!e->more)
+		set_more(e, table_new(c, FIRST_CAP));
+	else if (!(e->more & IS_TABLE))
+		move(c, e, FIRST_CAP, NOBODY);
+	struct am_readers *r = e->more & IS_TABLE ? table_of(c, e->more) : NULL;
+	uint32_t at = 0;
+	while (r && at < r->n_updates && !am_is_stale(c, r->update[at].stamp.moment) &&
+	       (r->update[at].alike != alike || AM_SLOT_OF(r->update[at].stamp.moment) != AM_SLOT_OF(stamp->moment)))
+		at++;
+	if (!r || (at == r->n_updates && !widen(c, r))) {
+		c->stats.forgotten++;
+		return;
+	}
+	r->n_updates += at == r->n_updates;
+	r->update[at] = (struct am_update){*stamp, alike};
+}
+
 void am_readers_trim(struct am_checker *c, struct am_entity *e)
 {
 	if (e->more && !(e->more & IS_TABLE) && am_is_stale(c, c->shelf[e->more].at[0].moment) &&
@@ -227,8 +301,17 @@ bool am_readers_copy(struct am_checker *c, struct am_entity *to, const struct am
 	set_more(to, table_new(c, cap));
 	if (!to->more)
 		return false;
-	memcpy(table_of(c, to->more)->at, table_of(c, from->more)->at, sizeof(struct am_stamp) * cap);
-	table_of(c, to->more)->n = table_of(c, from->more)->n;
+	const struct am_readers *old = table_of(c, from->more);
+	struct am_readers *new = table_of(c, to->more);
+	memcpy(new->at, old->at, sizeof(struct am_stamp) * cap);
+	new->n = old->n;
+	if (!old->n_updates)
+		return true;
+	new->update = am_mem_alloc(c->mem, sizeof *new->update * old->n_updates);
+	if (!new->update)
+		return false;
+	new->cap_updates = new->n_updates = old->n_updates;
+	memcpy(new->update, old->update, sizeof *new->update * old->n_updates);
 	return true;
 }
 
@@ -243,8 +326,9 @@ void am_readers_rehash(struct am_checker *c, struct am_entity *e)
 		am_readers_drop(c, e);
 		return;
 	}
-	for (uint32_t i = 0; (s = am_readers_next(c, e, &i));)
+	for (uint32_t i = 0; (s = am_reads_next(c, e, &i));)
 		put(table_of(c, to), s);
+	hand_over(c, e, to);
 	am_readers_drop(c, e);
 	set_more(e, to);
 }
@@ -252,7 +336,7 @@ void am_readers_rehash(struct am_checker *c, struct am_entity *e)
 void am_readers_free(struct am_checker *c)
 {
 	for (uint32_t i = 0; i < c->cap_readers; i++)
-		am_mem_free(c->mem, c->readers[i].at, sizeof *c->readers[i].at * c->readers[i].cap);
+		table_empty(c, &c->readers[i]);
 	am_mem_free(c->mem, c->readers, sizeof *c->readers * c->cap_readers);
 	am_mem_free(c->mem, c->shelf, sizeof *c->shelf * c->cap_shelves);
 }

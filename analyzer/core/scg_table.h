@@ -71,12 +71,18 @@ static inline void am_table_note(struct am_checker *c, uint8_t mask)
 
 /* ---- scg_readers.c ---- */
 
-/* Readers beyond the first, one after the other: *i from 0 on; NULL when there are no more. */
+/* Readers beyond the first, and updates that commute, one after the other: *i from 0 on; NULL when there are no more. */
 struct am_stamp *am_readers_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i);
+/* The readers only. */
+struct am_stamp *am_reads_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i);
 /* Did this thread read since `begin`, as a further reader? */
 bool am_readers_has(const struct am_checker *c, const struct am_entity *e, uint32_t slot, uint64_t begin);
 void am_readers_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp);
 void am_readers_drop(struct am_checker *c, struct am_entity *e);
+/* An update that commutes with those alike. */
+void am_updates_add(struct am_checker *c, struct am_entity *e, const struct am_stamp *stamp, uint32_t alike);
+/* The updates that commute, one after the other: *i from 0 on; NULL when there are no more. */
+const struct am_update *am_updates_next(const struct am_checker *c, const struct am_entity *e, uint32_t *i);
 /* Drop them if they are few and stale. */
 void am_readers_trim(struct am_checker *c, struct am_entity *e);
 /* `to` gets readers of its own, as `from`. False at the memory ceiling: it has none. */

@@ -130,7 +130,8 @@ static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
 {
 	struct am_event bare;
 
-	if (ev->order & ~AM_ORDER_MASK) {
+	if (ev->order & (AM_ORDER_FAILED | AM_ORDER_AGAIN)) {
+		/* An update that stands for a read before it does not commute. */
 		bare = *ev;
 		bare.order &= AM_ORDER_MASK;
 		ev = &bare;

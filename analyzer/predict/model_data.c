@@ -26,7 +26,7 @@ uint32_t am_build_equals(struct am_build *b, uint32_t node, unsigned width, uint
 void am_build_note(struct am_build *b, uint32_t e, uint32_t x)
 {
 	am_ctp_at(b->ctp, x)->origin = e;
-	am_ctp_at(b->ctp, x)->order = am_run_raw(b->run, e)->order;
+	am_ctp_at(b->ctp, x)->order = am_run_raw(b->run, e)->order & AM_ORDER_MASK;
 	if (b->event[e - b->low] == AM_NONE)
 		b->event[e - b->low] = x;
 }

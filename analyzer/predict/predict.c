@@ -104,6 +104,15 @@ static void undecided(struct am_region_result *r, const char *reason)
 	r->reason = reason;
 }
 
+/* The searches and the solver take updates that commute for conflicts: what they find must not rest on these. */
+static bool breaks(const struct am_predict *p, uint32_t region, const uint32_t *witness, uint32_t n)
+{
+	struct am_cycle cycle;
+
+	return am_vpath_find(p->run, region, witness, n, &cycle);
+}
+static const char only_commutes[] = "the schedule that was found rests on updates that commute";
+
 static void predicted(struct am_region_result *r, const struct am_segment *segment,
 		      enum am_predict_model model, enum am_how how, const uint32_t *witness, uint32_t n)
 {
@@ -173,7 +182,8 @@ static bool search(struct am_predict *p, const struct am_segment *segment, uint6
 	am_machine_unload(&p->machine);
 	r->steps += s.steps;
 	r->interleavings += s.interleavings;
-	if (s.verdict == AM_SEARCH_FOUND) {
+	const bool is_found = s.verdict == AM_SEARCH_FOUND;
+	if (is_found && breaks(p, segment->region, s.witness.at, s.witness.n)) {
 		predicted(r, segment, model, AM_HOW_SEARCH, s.witness.at, s.witness.n);
 		keep_values(p, segment, r);
 	} else if (s.verdict == AM_SEARCH_NONE && segment->is_exact && !s.was_bounded &&
@@ -182,7 +192,8 @@ static bool search(struct am_predict *p, const struct am_segment *segment, uint6
 	else
 		is_decided = false;
 	if (!is_decided)
-		undecided(r, s.verdict == AM_SEARCH_BUDGET ? "the search ran out of its budget"
+		undecided(r, is_found ? only_commutes
+			     : s.verdict == AM_SEARCH_BUDGET ? "the search ran out of its budget"
 			     : s.was_bounded ? "no schedule within the context bound"
 					     : "its segment is larger than the window");
 	am_search_free(&s);
@@ -224,7 +235,6 @@ static bool has_no_effect(const struct am_run *run, uint32_t e)
 static bool runs(struct am_predict *p, const struct am_segment *segment, enum am_predict_model model,
 		 const uint32_t *witness, uint32_t n)
 {
-	struct am_cycle cycle;
 	bool ok = true;
 
 	am_machine_load(&p->machine, segment, model != AM_PREDICT_AVP);
@@ -246,7 +256,7 @@ static bool runs(struct am_predict *p, const struct am_segment *segment, enum am
 			am_machine_step(&p->machine, witness[i]);
 	}
 	am_machine_unload(&p->machine);
-	return ok && am_vpath_find(p->run, segment->region, witness, n, &cycle);
+	return ok;
 }
 
 static void dump(const struct am_predict *p, struct am_engine *engine, const struct am_query *q,
@@ -317,6 +327,8 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 		if (!am_validate(program->ctp, AM_MODEL_SC, &q, &answer, &v) ||
 		    !runs(p, segment, p->options.model, witness, n))
 			undecided(r, "internal: a witness failed its validation");
+		else if (!breaks(p, segment->region, witness, n))
+			undecided(r, only_commutes);
 		else if (attempt != AM_CTP_NONE && !am_attempt_succeeds(program->ctp, &answer, attempt))
 			undecided(r, "its exchange fails in the schedule that was found, and is tried again");
 		else

@@ -32,6 +32,15 @@ static bool is_access(const struct search *s, uint32_t i)
 	return at(s, i)->reads || at(s, i)->writes;
 }
 
+/* Updates that commute may as well have come the other way round (am_commutes). */
+static bool is_conflict(const struct search *s, uint32_t i, uint32_t k)
+{
+	const uint32_t commutes = am_commutes(am_run_raw(s->run, s->schedule[i]));
+
+	return am_run_conflict(at(s, i), at(s, k)) &&
+	       !(commutes && commutes == am_commutes(am_run_raw(s->run, s->schedule[k])));
+}
+
 /* Positions after i that one step leads to. Returns the one that closes the path, or AM_NONE. */
 static uint32_t expand(struct search *s, uint32_t i)
 {
@@ -43,7 +52,7 @@ static uint32_t expand(struct search *s, uint32_t i)
 		const bool inside = is_inside(s, k), same = at(s, k)->thread == at(s, i)->thread;
 		if (inside && from_inside)
 			continue;
-		if (!(same && !from_inside) && !am_run_conflict(at(s, i), at(s, k)))
+		if (!(same && !from_inside) && !is_conflict(s, i, k))
 			continue;
 		if (inside) {
 			if (same)

@@ -257,6 +257,11 @@ static bool read_word(struct cursor *c, struct am_event *e)
 			e->mode = (uint8_t)i;
 			return true;
 		}
+	for (unsigned i = 1; i < AM_TEXT_COMMUTES; i++)
+		if (scan_word(c, am_text_commutes[i])) {
+			e->order |= (uint8_t)(i * AM_ORDER_ADDS);
+			return true;
+		}
 	if (scan_word(c, "shared") || scan_word(c, "serial"))
 		e->mode = 1;
 	else if (scan_word(c, "failed"))

@@ -10,6 +10,8 @@ const char *const am_text_objects[AM_TEXT_OBJECTS] = {"",     "mutex", "rwlock",
 const char *const am_text_orders[AM_TEXT_ORDERS] = {"",	       "relaxed", "consume", "acquire",
 						    "release", "acq_rel", "seq_cst"};
 
+const char *const am_text_commutes[AM_TEXT_COMMUTES] = {"", "adds", "ors", "ands"};
+
 const struct am_text_flag am_text_flags[AM_TEXT_FLAGS] = {
 	{AM_TIMED_OUT, "timed-out"}, {AM_CANCELLED, "cancelled"}, {AM_NESTED, "nested"},
 	{AM_VOLATILE, "volatile"},   {AM_OWNERDEAD, "ownerdead"}, {AM_FREED_LOCK, "freed"},

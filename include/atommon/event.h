@@ -111,9 +111,16 @@ enum {
 	AM_FREED_LOCK = 1 << 6 /* release: found held at destroy or free, not released by a call */
 };
 
-/* Bits of `order` of a read or update, beside the memory order itself (see vain.h). */
+/*
+ * Bits of `order` of a read or update, beside the memory order itself (see vain.h). An update whose result nobody
+ * uses commutes with others of the same kind on the same bytes: such two do not conflict, in whatever order they came.
+ */
 enum {
 	AM_ORDER_MASK = 0x0f,
+	AM_ORDER_ADDS = 0x10,	 /* update: an addition or subtraction, its result is not used */
+	AM_ORDER_ORS = 0x20,
+	AM_ORDER_ANDS = 0x30,
+	AM_ORDER_COMMUTES = 0x30, /* the mask of these */
 	AM_ORDER_FAILED = 0x40, /* an attempt that failed, or left all as it was */
 	AM_ORDER_AGAIN = 0x80,	/* read: of a loop, and the read of the same before it is a copy in front of
 				   the loop; update: found what the read before it found */
@@ -138,6 +145,16 @@ struct am_event {
 	uint8_t order;	 /* atomics and fences: 1 + C11 memory order; 0: plain; and the bits above */
 	uint8_t flags;
 };
+
+/* What an update commutes with: those of the same number; 0: with nothing. */
+static inline uint32_t am_commutes(const struct am_event *e)
+{
+	const bool is_in_word = e->size && (e->object & 7) + e->size <= 8;
+
+	return e->kind == AM_UPDATE && e->order & AM_ORDER_COMMUTES && is_in_word
+		       ? (uint32_t)(e->order & AM_ORDER_COMMUTES) | e->size << 8 | (uint32_t)(e->object & 7) << 12
+		       : 0;
+}
 
 /* ---- raw form ------------------------------------------------------------------------------ */
 

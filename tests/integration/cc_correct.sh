@@ -42,7 +42,7 @@ unpredicted() { # unpredicted LABEL CASE: no other schedule of a short run is sa
 
 for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
-	for file in locks.c lockfree.c handover.c modern.cc; do
+	for file in locks.c lockfree.c handover.c counters.c modern.cc; do
 		check "$cc: $file builds" build $cc $file
 		for name in $(./prog); do
 			for atomic in 'fn:*op_*' sections; do

@@ -45,7 +45,7 @@ struct trace {
 	int owner[LOCKS]; /* lane + 1 of the exclusive holder */
 	uint32_t sharers[LOCKS];
 	struct {
-		uint32_t vars, lock_rate, region_rate, block_rate, thread_rate, read_rate, lost_rate, stride;
+		uint32_t vars, lock_rate, region_rate, block_rate, thread_rate, read_rate, lost_rate, stride, commute_rate, commutes;
 	} how;
 };
 
@@ -149,6 +149,10 @@ static inline void step(struct trace *t, struct rng *r)
 	e->size = t->how.stride == 8 ? 8 : sizes[draw(r, sizeof sizes / sizeof *sizes)];
 	e->value = e->index * 3;
 	e->flags = AM_HAS_VALUE;
+	if (e->kind == AM_UPDATE || draw(r, 1000) < t->how.commute_rate) {
+		e->kind = AM_UPDATE;
+		e->order = (uint8_t)(1 | (draw(r, 8) ? t->how.commutes : draw(r, 4) << 4));
+	}
 }
 
 static inline void trace_make(struct trace *t, struct rng *r, size_t length, bool lost)
@@ -166,6 +170,8 @@ static inline void trace_make(struct trace *t, struct rng *r, size_t length, boo
 	t->how.block_rate = draw(r, 2) ? 0 : draw(r, 80);
 	t->how.thread_rate = draw(r, 2) ? 0 : draw(r, TRACE_THREAD_RATE);
 	t->how.read_rate = 20 + draw(r, 70);
+	t->how.commute_rate = draw(r, 2) ? 0 : draw(r, 900);
+	t->how.commutes = draw(r, 4) << 4;
 	t->how.lost_rate = lost ? 1 + draw(r, 20) : 0;
 	for (size_t tries = 0; t->n < length && tries < length * 4; tries++)
 		step(t, r);

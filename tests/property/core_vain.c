@@ -59,7 +59,7 @@ static struct am_event random_event(uint32_t thread, uint32_t *depth)
 		break;
 	case 11:
 		e.kind = draw(2) ? AM_UPDATE : AM_FREE;
-		e.order = e.kind == AM_UPDATE ? 1 | (draw(2) ? AM_ORDER_AGAIN : 0) : 0;
+		e.order = e.kind == AM_UPDATE ? (uint8_t)(1 | draw(4) << 4 | (draw(2) ? AM_ORDER_AGAIN : 0)) : 0;
 		break;
 	case 12:
 		e.kind = *depth && draw(2) ? AM_END : AM_BEGIN;
@@ -264,7 +264,7 @@ static struct am_cycle cycle;
 static void on_out(void *ctx, const struct am_event *e)
 {
 	(void)ctx;
-	assert(!(e->order & ~AM_ORDER_MASK));
+	assert(!(e->order & (AM_ORDER_FAILED | AM_ORDER_AGAIN)));
 	out[n_out++] = (uint32_t)e->index;
 	if (e->kind != AM_READ || draw(6))
 		return;

@@ -21,6 +21,7 @@ struct access {
 	int tx, word;
 	uint64_t bytes;
 	bool writes;
+	bool commutes; /* with those of the same bytes that do */
 };
 
 /* The full graph: transactions are nodes, closed over by Floyd and Warshall after each event. */
@@ -59,14 +60,15 @@ static int new_tx(struct graph *g, int thread)
 }
 
 /* Returns whether a cycle goes through tx now. */
-static bool add_access(struct graph *g, int tx, int word, uint64_t bytes, bool writes)
+static bool add_access(struct graph *g, int tx, int word, uint64_t bytes, bool writes, bool commutes)
 {
 	for (int i = 0; i < g->n_access; i++) {
 		const struct access *a = &g->access[i];
-		if (a->word == word && (a->bytes & bytes) && (a->writes || writes))
+		if (a->word == word && (a->bytes & bytes) && (a->writes || writes) &&
+		    !(commutes && a->commutes && a->bytes == bytes))
 			add_edge(g, a->tx, tx);
 	}
-	g->access[g->n_access++] = (struct access){tx, word, bytes, writes};
+	g->access[g->n_access++] = (struct access){tx, word, bytes, writes, commutes};
 	return reaches(g, tx, tx);
 }
 
@@ -232,6 +234,8 @@ static bool matters(int t, struct am_cell c)
 
 	if (owner < 0)
 		return false;
+	if (c.w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER)
+		return thin.open != 0;
 	if (owner != t && thin.open_stretch[owner] &&
 	    (am_filter_same_stretch(c.w, thin.open_stretch[owner]) ||
 	     am_filter_same_stretch(c.r, thin.open_stretch[owner])))
@@ -259,7 +263,7 @@ static bool tell_late(int t, int word, struct am_late late, bool writes)
 		;
 	if (at >= 0)
 		thin.graph.access[thin.graph.n_access++] =
-			(struct access){thin.mark[at].tx, word, late.bytes, writes};
+			(struct access){thin.mark[at].tx, word, late.bytes, writes, false};
 	for (unsigned b = 0; b < 8;) {
 		unsigned n = 0;
 		while (b + n < 8 && late.bytes >> (b + n) & 1)
@@ -336,7 +340,7 @@ static __attribute__((always_inline)) inline void compare_short(int t, int word,
 }
 
 /* Of one word: is the access to be logged? As in preload/view.c. */
-static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy)
+static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy, bool is_apart)
 {
 	struct am_cell *c = &thin.cell[word];
 
@@ -355,6 +359,14 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 		return false;
 	if (answer == AM_FILTER_NEW_STRETCH)
 		next_stretch(t);
+	if (is_apart) { /* covers nothing: everybody's next access is logged */
+		flush(t);
+		tell_late(t, word, am_filter_last_write(*c), true);
+		tell_late(t, word, am_filter_last_read(*c), false);
+		thin.reached[t] = thin.generation;
+		*c = (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0};
+		return true;
+	}
 	const uint64_t logged = settle(t, word, bytes, writes);
 	if (answer == AM_FILTER_LAZY) {
 		if (thin.depth[t] == 0)
@@ -420,12 +432,12 @@ static void thin_alloc_word(int t, int word)
 }
 
 /* An access to one word, or to the end of one and the start of the next: logged as a whole. */
-static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, bool frees, bool may_be_lazy)
+static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, bool frees, bool may_be_lazy, bool commutes)
 {
-	bool is_wanted = wants(t, word, bytes[0], writes, may_be_lazy);
+	bool is_wanted = wants(t, word, bytes[0], writes, may_be_lazy && !commutes, commutes);
 
 	if (bytes[1]) /* no mark between the edge to this access and its record */
-		is_wanted |= wants(t, word + 1, bytes[1], writes, may_be_lazy && !is_wanted);
+		is_wanted |= wants(t, word + 1, bytes[1], writes, may_be_lazy && !is_wanted, false);
 	if (!is_wanted)
 		return false;
 	if (bytes[1]) {
@@ -435,14 +447,15 @@ static bool thin_access(int t, int word, const uint64_t bytes[2], bool writes, b
 	const unsigned low = (unsigned)__builtin_ctzll(bytes[0]);
 	const unsigned size = (unsigned)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
 	const int tx = tx_of(t);
-	send((struct am_event){.kind = frees ? AM_FREE : writes ? AM_WRITE : AM_READ,
+	send((struct am_event){.kind = frees ? AM_FREE : commutes ? AM_UPDATE : writes ? AM_WRITE : AM_READ,
+			       .order = commutes ? 1 | AM_ORDER_ADDS : 0,
 			       .object = 0x1000 + (uint64_t)word * 8 + low,
 			       .size = frees ? 0 : size,
 			       .aux = frees ? size : 0},
 	     t);
-	bool r = add_access(&thin.graph, tx, word, bytes[0], writes);
+	bool r = add_access(&thin.graph, tx, word, bytes[0], writes, commutes);
 	if (bytes[1])
-		r |= add_access(&thin.graph, tx, word + 1, bytes[1], writes);
+		r |= add_access(&thin.graph, tx, word + 1, bytes[1], writes, false);
 	thin.n_late |= 1 << 20; /* logged */
 	return r;
 }
@@ -469,6 +482,7 @@ static struct result run(bool checks)
 	const unsigned threads = 2 + pick(THREADS - 1), words = 1 + pick(WORDS);
 	const unsigned eagerness = 2 + pick(8); /* how often a region begins or ends */
 	const unsigned home = pick(5), whole = pick(3), frees = pick(2) ? 12 : 1000;
+	const unsigned adds = pick(2) ? pick(5) : 0; /* of four writes so many commute */
 	const unsigned reads = 2 + pick(6); /* one access in so many writes */
 	/* Mostly, or always, as if regions locked what they use: runs without a cycle for long. */
 	const unsigned rudeness = pick(3) ? 2 + pick(40) : 1;
@@ -513,11 +527,12 @@ static struct result run(bool checks)
 				bytes[0] = am_filter_bytes(4, 4);
 				bytes[1] = am_filter_bytes(0, 1 + pick(8));
 			}
+			const bool commutes = writes && !is_free && !bytes[1] && pick(4) < adds;
 			const int me = depth[t] ? tx[t] : new_tx(&full, t);
-			full_cycle = add_access(&full, me, word, bytes[0], writes);
+			full_cycle = add_access(&full, me, word, bytes[0], writes, commutes);
 			if (bytes[1])
-				full_cycle |= add_access(&full, me, word + 1, bytes[1], writes);
-			thin_cycle = thin_access(t, word, bytes, writes, is_free, may_be_lazy);
+				full_cycle |= add_access(&full, me, word + 1, bytes[1], writes, false);
+			thin_cycle = thin_access(t, word, bytes, writes, is_free, may_be_lazy, commutes);
 			r.accesses++;
 			r.logged += thin.n_late >> 20 & 1;
 			thin.n_late &= ~(1 << 20);
