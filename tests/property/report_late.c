@@ -13,6 +13,7 @@
 
 #include "atommon/mem.h"
 #include "atommon/report.h"
+#include "tests/property/cases.h"
 
 enum { SITES = 24, THREADS = 5, BLOCKS = 6, GLOBALS = 12, PAST = 64, STEPS = 400, BYTES = 1 << 22, PLACES = 4096 };
 enum { STR_NONE, STR_PUT, STR_GET, STR_NAMED, STRINGS };
@@ -321,7 +322,7 @@ static const char *run(uint64_t *waited)
 int main(int argc, char **argv)
 {
 	const uint64_t start = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261118;
-	const unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 150;
+	const unsigned count = (unsigned)cases_wanted(argc, argv, 150);
 	uint64_t waited = 0;
 
 	printf("# seed %llu, %u runs\n", (unsigned long long)start, count);
