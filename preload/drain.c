@@ -55,7 +55,8 @@ static uint32_t running;  /* of the drain thread */
 static uint32_t wanted;	  /* futex: there is something to do */
 static uint32_t flush_wanted, flush_done; /* futex: generations of flush requests */
 static uint32_t close_wanted;		  /* enum am_close, after the flush */
-static uint32_t progress; /* counts passes that moved something */
+static uint32_t progress; /* counts passes, or parts of one, that moved something */
+static uint32_t signs;	  /* counts whatever else the consumer did: it is not stuck */
 static uint64_t n_waits, waited_ns; /* of producers, for space */
 static bool may_pump;
 static bool is_over; /* the sinks are closed for good: nothing is read any more */
@@ -233,6 +234,8 @@ static uint64_t check_slices(void)
 			more += feed(&am_sink_check, lane, &lane->fed, 1, SLICE);
 			give_space(lane);
 		}
+		if (more)
+			__atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 		moved += more;
 	}
 	return moved;
@@ -259,11 +262,17 @@ static uint64_t pass(bool is_flush)
 	return moved;
 }
 
+void am_drain_sign(void)
+{
+	__atomic_store_n(&signs, signs + 1, __ATOMIC_RELAXED); /* only the consumer does */
+}
+
 /* The check sink waits for somebody, in its pass: meanwhile the rings go on, into the merge's queues. */
 void am_drain_pump(void)
 {
 	uint64_t moved = 0;
 
+	am_drain_sign();
 	if (!may_pump)
 		return;
 	for (uint32_t i = 0; i < am_lane_count(); i++)
@@ -547,8 +556,16 @@ uint64_t am_drain_waits(uint64_t *ns)
 	return __atomic_load_n(&n_waits, __ATOMIC_RELAXED);
 }
 
+/* Changes as long as the consumer does anything at all. */
+static uint32_t life(void)
+{
+	return __atomic_load_n(&progress, __ATOMIC_RELAXED) + __atomic_load_n(&signs, __ATOMIC_RELAXED);
+}
+
 bool am_drain_finish(uint32_t close)
 {
+	if (close & AM_CLOSE_CHECK && is_checking())
+		am_live_leaving();
 	__atomic_store_n(&close_wanted, close, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != RUNNING || am_tls.owned) {
 		const uint64_t start = now_ms();
@@ -565,7 +582,7 @@ bool am_drain_finish(uint32_t close)
 		return true;
 	}
 	const uint32_t mine = __atomic_add_fetch(&flush_wanted, 1, __ATOMIC_ACQ_REL);
-	uint32_t seen = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+	uint32_t seen = life();
 	uint64_t since = now_ms();
 	for (;;) {
 		const uint32_t done = __atomic_load_n(&flush_done, __ATOMIC_ACQUIRE);
@@ -573,7 +590,7 @@ bool am_drain_finish(uint32_t close)
 			return true;
 		am_drain_wake();
 		wait_ns(&flush_done, done, 20 * UINT64_C(1000000));
-		const uint32_t now = __atomic_load_n(&progress, __ATOMIC_RELAXED);
+		const uint32_t now = life();
 		if (now != seen)
 			seen = now, since = now_ms();
 		else if (now_ms() - since > FINISH_MS)
@@ -631,6 +648,6 @@ void am_drain_forget(void)
 {
 	close_wanted = 0;
 	may_pump = is_over = false;
-	role = running = wanted = flush_wanted = flush_done = progress = am_after.drain_asleep = 0;
+	role = running = wanted = flush_wanted = flush_done = progress = signs = am_after.drain_asleep = 0;
 	since_flush = n_waits = waited_ns = 0;
 }

@@ -124,6 +124,7 @@ static void verify(const struct am_event *event)
 
 static void check_batch(void)
 {
+	am_drain_sign();
 	am_checker_events(live.checker, live.batch, live.n_batch);
 	report_until(UINT64_MAX);
 	live.n_batch = live.n_reported = 0;
@@ -320,6 +321,11 @@ static void name_unused(void *ctx, const char *message)
 {
 	(void)ctx;
 	am_output_line(message);
+}
+
+void am_live_leaving(void)
+{
+	am_symbolizer_last();
 }
 
 int am_live_close(void)

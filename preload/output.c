@@ -43,6 +43,7 @@ static struct {
 	struct am_mem *mem;
 	char *buf;
 	size_t n, cap;
+	bool is_impatient; /* whoever has the lock does not give it back */
 } output;
 
 static bool is_utf8(void)
@@ -159,9 +160,12 @@ static int take_turn(void)
 
 	if (!am_own_path(own, sizeof own))
 		return -1;
-	const int fd = open(own, O_RDONLY | O_CLOEXEC);
-	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+	const int fd = open(own, O_RDONLY | O_CLOEXEC), tries = output.is_impatient ? 0 : LOCK_TRIES;
+	int i = 0;
+	/* Waited for in vain, it is only looked at until it was free once. */
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && i++ < tries)
 		nanosleep(&pause, NULL);
+	output.is_impatient = i > tries;
 	return fd;
 }
 
@@ -208,6 +212,7 @@ void am_output_flush(void *ctx)
 	const int saved = errno;
 
 	(void)ctx;
+	am_drain_sign();
 	if (output.n && output.to != TO_NOWHERE) {
 		const int turn = take_turn(), fd = open_log();
 		if (fd >= 0)

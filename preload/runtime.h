@@ -95,6 +95,8 @@ void am_drain_start(void);
 bool am_drain_wait_space(struct am_lane *lane, uint64_t need);
 /* The consumer has to wait for something else than events: it keeps the rings from filling up. */
 void am_drain_pump(void);
+/* The consumer did something: whoever waits for the end goes on waiting. */
+void am_drain_sign(void);
 /* How often producers had to wait for the drain thread, and how long in all. */
 uint64_t am_drain_waits(uint64_t *ns);
 /* Write out all that is there, then close these sinks; false if it could not be done within the

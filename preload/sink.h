@@ -46,13 +46,14 @@ int am_sink_record_fd(void);
 bool am_sink_record_has_stopped(void);
 
 /*
- * The live checker (live.c) gets the merged events; all of these run in the consumer. The weak
+ * The live checker (live.c) gets the merged events; all but one run in the consumer. The weak
  * stand-ins in sink_check.c do nothing.
  *   open    before the first event; `mem` is the analysis' share of ATOMMON_MEM_MAX
  *   event   each merged event, in order. In check mode the stream may start in the middle: a lock
  *           taken before the first region of the process shows only its release.
  *   pass    after a batch: time to print
  *   watch   now and then; true: ask again soon, somebody is waited for
+ *   leaving in the thread that ends the process, perhaps in the middle of a pass: nobody is waited for long now
  *   close   at the end of the process; returns the exit status to use instead, or -1
  */
 bool am_live_open(struct am_mem *mem);
@@ -61,6 +62,7 @@ void am_live_event(void *ctx, const struct am_event *event);
 struct am_event *am_live_place(void);
 void am_live_pass(void);
 bool am_live_watch(uint64_t now_ms);
+void am_live_leaving(void);
 int am_live_close(void);
 
 /* Tables of the running process, brought up to date; valid until the next call. Consumer only. */

@@ -55,6 +55,10 @@ __attribute__((weak)) bool am_live_watch(uint64_t now_ms)
 	return false;
 }
 
+__attribute__((weak)) void am_live_leaving(void)
+{
+}
+
 __attribute__((weak)) int am_live_close(void)
 {
 	return -1;

@@ -6,7 +6,8 @@
  *    is the answer, which is counted (struct am_symbolizer). Questions are answered in their order.
  * 2. Each place is asked for once (answers.h).
  * 3. Absence, death or slowness of the helper costs names, never the report: when nothing comes for too long
- *    the helper is given up for this process, and nobody waits any more.
+ *    the helper is given up for this process, and nobody waits any more. At the end of the process all answers
+ *    together have so long.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/symbolizer.h"
@@ -23,7 +24,7 @@
 #include "preload/answers.h"
 #include "preload/helper.h"
 
-enum { FIRST_MS = 4000, NEXT_MS = 1500, MAX_INLINED = 8, MEANWHILE_MS = 1, OPEN_MAX = 1 << 10 };
+enum { FIRST_MS = 4000, NEXT_MS = 1500, LAST_MS = 8000, MAX_INLINED = 8, MEANWHILE_MS = 1, OPEN_MAX = 1 << 10 };
 
 static struct {
 	void (*meanwhile)(void);
@@ -31,6 +32,7 @@ static struct {
 	uint64_t asked, answered, missed;
 	uint64_t open[OPEN_MAX]; /* keys of the questions that are not answered, by number */
 	int64_t heard_ms;	 /* when an answer, or the first question after all were answered */
+	int64_t end_ms;		 /* nobody waits longer than until then; 0: the process does not end yet */
 	bool has_answered;
 	char out[AM_SYMBOLIZE_LINE]; /* the rest of a question that did not fit into the socket */
 	size_t n_out;
@@ -58,6 +60,7 @@ void am_symbolizer_init(const char *path, struct am_mem *mem)
 {
 	am_answers_open(mem);
 	hang_up();
+	talk.end_ms = 0;
 	am_helper_init(path);
 }
 
@@ -89,6 +92,19 @@ static int64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void am_symbolizer_last(void)
+{
+	__atomic_store_n(&talk.end_ms, now_ms() + LAST_MS, __ATOMIC_RELAXED);
+}
+
+/* Nothing came for too long. */
+static bool is_too_late(void)
+{
+	const int64_t now = now_ms(), end = __atomic_load_n(&talk.end_ms, __ATOMIC_RELAXED);
+
+	return now - talk.heard_ms > (talk.has_answered ? NEXT_MS : FIRST_MS) || (end && now > end);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -306,7 +322,7 @@ static uint64_t answered(void *ctx, uint64_t wanted)
 		}
 		if (talk.answered == talk.asked)
 			break;
-		if (now_ms() - talk.heard_ms > (talk.has_answered ? NEXT_MS : FIRST_MS)) {
+		if (is_too_late()) {
 			give_up();
 			break;
 		}

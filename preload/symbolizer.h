@@ -20,6 +20,9 @@ void am_symbolizer_meanwhile(void (*fn)(void));
 /* What a reporter calls; the helper is started by the first question. */
 struct am_symbolizer am_symbolizer_get(void);
 
+/* The process ends: from here on answers are waited for a few seconds in all. Any thread. */
+void am_symbolizer_last(void);
+
 /* The helper may go. Also for a forked child, whose helper is the parent's. */
 void am_symbolizer_stop(void);
 

@@ -8,7 +8,7 @@
 run() { # run ATOMIC SEED [open]: "violations disagreements"
 	preload ATOMMON_ATOMIC="$1" ATOMMON_LOG=log ATOMMON_VERBOSE=1 ATOMMON_VERIFY="$4" \
 		./handover "$2" 4 400 $3 >out 2>&1
-	echo "$? $(sed -nE 's/.* ([0-9]+) violations .*/\1/p' log) $(grep -c disagree log)"
+	echo "$? $(sed -nE 's/.* ([0-9]+) violations? .*/\1/p' log) $(grep -c disagree log)"
 	rm -f log
 }
 
