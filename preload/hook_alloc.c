@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "atommon/checker.h"
+#include "preload/blocks.h"
 #include "preload/export.h"
 #include "preload/real.h"
 #include "preload/shadow.h"
@@ -98,8 +99,10 @@ static void came(uintptr_t address, size_t size, struct am_here here)
 		am_view_came(address, size, here);
 }
 
-static inline void came_from_heap(void *p, struct am_here here)
+static inline void came_from_heap(void *p, size_t n, struct am_here here)
 {
+	if (p && am_unlikely(am_blocks_wanted()))
+		am_blocks_came((uintptr_t)p, n, here);
 	if (p && !is_idle())
 		came((uintptr_t)p, size_of(p), here);
 }
@@ -142,7 +145,7 @@ AM_EXPORT void *malloc(size_t n)
 	if (am_unlikely(!am_real.malloc))
 		return early_alloc(ALIGN, n);
 	void *p = am_real.malloc(n);
-	came_from_heap(p, AM_HERE);
+	came_from_heap(p, n, AM_HERE);
 	return p;
 }
 
@@ -150,6 +153,8 @@ AM_EXPORT void free(void *p)
 {
 	if (!p || is_early(p) || !am_real.free)
 		return;
+	if (am_unlikely(am_blocks_wanted()))
+		am_blocks_gone((uintptr_t)p);
 	if (!is_idle())
 		gone((uintptr_t)p, size_of(p), AM_HERE);
 	am_real.free(p);
@@ -162,7 +167,7 @@ AM_EXPORT void *calloc(size_t n, size_t size)
 		return __builtin_mul_overflow(n, size, &bytes) ? NULL : early_alloc(ALIGN, bytes);
 	}
 	void *p = am_real.calloc(n, size);
-	came_from_heap(p, AM_HERE);
+	came_from_heap(p, n * size, AM_HERE);
 	return p;
 }
 
@@ -175,24 +180,34 @@ static void *leave_early(void *old, size_t n)
 	return p ? memcpy(p, old, before < n ? before : n) : NULL;
 }
 
+/* The event side of it. */
+static void *move_block(void *old, size_t n, struct am_here here)
+{
+	const size_t before = old ? size_of(old) : 0;
+	if (old)
+		gone((uintptr_t)old, before, here);
+	void *p = am_real.realloc(old, n);
+	/* What was there is clean already, unless it is small or a trace is wanted. */
+	const size_t clean = p == old && is_cleaned(before) ? before : 0, after = p ? size_of(p) : 0;
+	if (p && after > clean)
+		came((uintptr_t)p + clean, after - clean, here);
+	else if (!p && n != 0)
+		came((uintptr_t)old, before, here);
+	return p;
+}
+
 AM_EXPORT void *realloc(void *old, size_t n)
 {
 	if (am_unlikely(is_early(old)))
 		return leave_early(old, n);
 	if (am_unlikely(!am_real.realloc))
 		return early_alloc(ALIGN, n);
-	if (is_idle())
-		return am_real.realloc(old, n);
-	const size_t before = old ? size_of(old) : 0;
-	if (old)
-		gone((uintptr_t)old, before, AM_HERE);
-	void *p = am_real.realloc(old, n);
-	/* What was there is clean already, unless it is small or a trace is wanted. */
-	const size_t clean = p == old && is_cleaned(before) ? before : 0, after = p ? size_of(p) : 0;
-	if (p && after > clean)
-		came((uintptr_t)p + clean, after - clean, AM_HERE);
-	else if (!p && n != 0)
-		came((uintptr_t)old, before, AM_HERE);
+	const bool is_noted = am_unlikely(am_blocks_wanted());
+	if (is_noted && old)
+		am_blocks_gone((uintptr_t)old); /* before another thread can have it */
+	void *p = is_idle() ? am_real.realloc(old, n) : move_block(old, n, AM_HERE);
+	if (is_noted && p)
+		am_blocks_came((uintptr_t)p, n, AM_HERE);
 	return p;
 }
 
@@ -212,7 +227,7 @@ AM_EXPORT void *aligned_alloc(size_t align, size_t n)
 	if (am_unlikely(!am_real.aligned_alloc))
 		return early_alloc(align, n);
 	void *p = am_real.aligned_alloc(align, n);
-	came_from_heap(p, AM_HERE);
+	came_from_heap(p, n, AM_HERE);
 	return p;
 }
 
@@ -221,7 +236,7 @@ AM_EXPORT void *memalign(size_t align, size_t n)
 	if (am_unlikely(!am_real.memalign))
 		return early_alloc(align, n);
 	void *p = am_real.memalign(align, n);
-	came_from_heap(p, AM_HERE);
+	came_from_heap(p, n, AM_HERE);
 	return p;
 }
 
@@ -233,7 +248,7 @@ AM_EXPORT int posix_memalign(void **p, size_t align, size_t n)
 	}
 	const int r = am_real.posix_memalign(p, align, n);
 	if (r == 0)
-		came_from_heap(*p, AM_HERE);
+		came_from_heap(*p, n, AM_HERE);
 	return r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "preload/area.h"
 #include "preload/backoff.h"
+#include "preload/blocks.h"
 #include "preload/msg.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
@@ -105,6 +106,7 @@ static void forget_parent(void)
 	am_sink_check.forget();
 	am_thread_forget();
 	am_shadow_forget();
+	am_blocks_forget();
 	am_area_wipe(am_slots, sizeof am_slots);
 	am_area_wipe(am_owns, sizeof am_owns);
 	memset(&am_tls, 0, sizeof am_tls);

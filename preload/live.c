@@ -16,6 +16,7 @@
 #include "atommon/told.h"
 #include "atommon/vain.h"
 #include "preload/area.h"
+#include "preload/blocks.h"
 #include "preload/live.h"
 #include "preload/msg.h"
 #include "preload/output.h"
@@ -195,6 +196,7 @@ static bool open_reporter(void)
 		.tables = &live.tables,
 		.refresh = refresh,
 		.symbolizer = am_symbolizer_get(),
+		.block = am_blocks_find,
 		.suppressions = live.suppressions,
 		.format = am_opt.format == AM_FORMAT_JSON ? AM_REPORT_JSON : AM_REPORT_TEXT,
 		.style = am_output_style(),

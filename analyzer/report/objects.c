@@ -30,6 +30,7 @@ struct table {
 
 struct am_objects {
 	struct am_mem *mem;
+	bool (*block)(uint64_t address, struct am_block *out);
 	struct table blocks, names, syncs;
 	struct am_extent *gone; /* ring */
 	uint64_t n_gone;
@@ -169,12 +170,14 @@ static void free_table(struct table *t, struct am_mem *mem)
 	am_mem_free(mem, t->large, t->cap_large * sizeof *t->large);
 }
 
-struct am_objects *am_objects_new(struct am_mem *mem)
+struct am_objects *am_objects_new(struct am_mem *mem, bool (*block)(uint64_t address, struct am_block *out))
 {
 	struct am_objects *o = am_mem_alloc(mem, sizeof *o);
 
-	if (o)
+	if (o) {
 		o->mem = mem;
+		o->block = block;
+	}
 	return o;
 }
 
@@ -230,8 +233,8 @@ void am_objects_event(struct am_objects *o, const struct am_event *e)
 	}
 }
 
-bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t index,
-		      struct am_extent *out)
+/* By the events alone: the only ones that tell when. */
+static bool told_block(const struct am_objects *o, uint64_t address, uint64_t index, struct am_extent *out)
 {
 	const struct am_extent *e = find(&o->blocks, address);
 
@@ -250,6 +253,17 @@ bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t ind
 	return false;
 }
 
+bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t index,
+		      struct am_extent *out)
+{
+	struct am_block b;
+
+	if (!o->block || !o->block(address, &b))
+		return told_block(o, address, index, out);
+	*out = (struct am_extent){.start = b.start, .size = b.size, .site = b.site, .thread = b.thread};
+	return true;
+}
+
 /* A name ends with the block it was given to. */
 bool am_objects_name(const struct am_objects *o, uint64_t address, uint64_t index,
 		     struct am_extent *out)
@@ -257,7 +271,7 @@ bool am_objects_name(const struct am_objects *o, uint64_t address, uint64_t inde
 	const struct am_extent *e = find(&o->names, address);
 	struct am_extent block;
 
-	if (!e || (am_objects_block(o, address, index, &block) && block.born > e->born))
+	if (!e || (told_block(o, address, index, &block) && block.born > e->born))
 		return false;
 	*out = *e;
 	return true;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "atommon/event.h"
+#include "atommon/report.h"
 
 struct am_mem;
 struct am_objects;
@@ -28,7 +29,8 @@ struct am_extent {
 	uint8_t sync;	 /* sync: enum am_object */
 };
 
-struct am_objects *am_objects_new(struct am_mem *mem);
+/* `block` as in the reporter's configuration; may be NULL. */
+struct am_objects *am_objects_new(struct am_mem *mem, bool (*block)(uint64_t address, struct am_block *out));
 void am_objects_free(struct am_objects *o);
 void am_objects_event(struct am_objects *o, const struct am_event *e);
 

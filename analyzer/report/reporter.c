@@ -53,7 +53,7 @@ struct am_reporter *am_reporter_new(const struct am_reporter_config *config, str
 	r->config = *config;
 	am_arena_init(&r->arena, mem);
 	r->waiting.mem = mem;
-	r->objects = am_objects_new(mem);
+	r->objects = am_objects_new(mem, config->block);
 	r->history = am_history_new(mem);
 	r->places = am_places_new(mem, config->tables, &r->config.symbolizer);
 	r->globals = am_globals_new(mem);

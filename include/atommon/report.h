@@ -55,6 +55,12 @@ struct am_symbolizer {
 	uint64_t (*answered)(void *ctx, uint64_t wanted);
 };
 
+/* A heap block: what covers an address, where it was allocated and by whom. */
+struct am_block {
+	uint64_t start, size;
+	uint32_t site, thread;
+};
+
 /* ---- writers: pure functions over a violation ------------------------------------------------ */
 
 struct am_style {
@@ -101,6 +107,8 @@ struct am_reporter_config {
 	const struct am_tables *tables;	/* read at each cycle; may grow between calls */
 	void (*refresh)(void *ctx); /* bring them up to date, with out.ctx; may be NULL */
 	struct am_symbolizer symbolizer;
+	/* Blocks that the events do not tell of; asked first; may be NULL. */
+	bool (*block)(uint64_t address, struct am_block *out);
 	struct am_suppressions *suppressions; /* may be NULL */
 	enum am_report_format format;	      /* SARIF: am_reporter_finish closes the document */
 	struct am_style style;

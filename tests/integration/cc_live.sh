@@ -25,6 +25,19 @@ silent() { # silent NAME GLOB PROGRAM ARGS...
 	if [ "${n:-0}" -eq 0 ]; then ok "$name"; else fail "$name" "$n reports" "$(cat out)"; fi
 }
 
+# A heap block is called by where it was allocated, however long before: by malloc, and behind operator new.
+heap() { # heap NAME WRAPPER...
+	local n=$1 name
+	shift
+	check "$n: heap builds" "$@" "$plain/heap.c" -o heap -lpthread
+	rm -f log
+	preload ATOMMON_ATOMIC=fn:withdraw ATOMMON_LOG=log ./heap >out 2>&1
+	for name in 'read block@open_account+8' 'Hold block@open_account+16' 'allocated by T0'; do
+		check "$n: $name" grep -qF "$name" log
+	done
+	rm -f log
+}
+
 suite() { # suite NAME WRAPPER-FLAGS...
 	local n=$1 example
 	shift
@@ -32,6 +45,8 @@ suite() { # suite NAME WRAPPER-FLAGS...
 		check "$n: $example builds without annotations" atommon-cc "$@" -g -I "$plain" \
 			-I "$TOP/tests/prog" "$TOP/tests/prog/$example.c" -o $example -lpthread
 	done
+	heap "$n" atommon-cc "$@" -g
+	heap "$n, C++" atommon-c++ "$@" -g -x c++
 	check "$n: quiet builds" atommon-cc "$@" -g "$plain/quiet.c" -o quiet -lpthread
 	check "$n: gate builds" atommon-cc "$@" -g "$plain/gate.c" -o gate -lpthread
 	silent "$n: sections beneath a lock that is held for good" sections gate

@@ -72,7 +72,7 @@ static void end(void)
 	cr_assert(am_drain_finish(AM_CLOSE_CHECK));
 }
 
-static __attribute__((noinline)) void hook(enum am_kind kind, uint64_t object)
+static __attribute__((noinline, unused)) void hook(enum am_kind kind, uint64_t object)
 {
 	am_log(kind, 0, object, AM_HERE);
 }
@@ -83,7 +83,7 @@ static __attribute__((noinline)) void hook_mutex(enum am_kind kind, const pthrea
 	am_log_held(kind, (uintptr_t)m, AM_HERE);
 }
 
-static void *lock_often(void *arg)
+static __attribute__((unused)) void *lock_often(void *arg)
 {
 	for (long i = 0; i < (long)arg; i++) {
 		pthread_mutex_lock(&lock);
@@ -94,7 +94,7 @@ static void *lock_often(void *arg)
 	return NULL;
 }
 
-static pthread_t start(void *(*run)(void *), void *arg)
+static __attribute__((unused)) pthread_t start(void *(*run)(void *), void *arg)
 {
 	pthread_t t;
 	struct am_start *s = am_start_new(run, arg, (struct am_here){0, 0});
@@ -106,7 +106,7 @@ static pthread_t start(void *(*run)(void *), void *arg)
 	return t;
 }
 
-static void join(pthread_t t)
+static __attribute__((unused)) void join(pthread_t t)
 {
 	const uint32_t id = am_thread_of(t);
 
