@@ -88,18 +88,21 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 	const uint64_t x = c->context[AM_CONTEXT_OF(end->stamp.tag) - 1];
 	const uint32_t number = (uint32_t)x >> AM_CONTEXT_PLACE;
 	const struct am_region_place place = number ? c->place[number - 1] : (struct am_region_place){0, 0};
+	const uint8_t kind = x & ((1 << AM_CONTEXT_MODE) - 1), mode = x >> AM_CONTEXT_MODE & 1;
+	const bool is_late = kind == AM_READ && mode; /* scg_late.c */
 
 	return (struct am_access){
 		.index = AM_INDEX_OF(end->stamp.moment),
+		.told = is_late ? end->stamp.value : 0,
 		.object = end->object,
-		.value = end->stamp.value,
+		.value = is_late ? 0 : end->stamp.value,
 		.size = end->size,
 		.thread = end->thread,
 		.site = (uint32_t)(x >> AM_CONTEXT_SITE),
 		.region = place.region,
 		.region_site = place.site,
-		.kind = x & ((1 << AM_CONTEXT_MODE) - 1),
-		.mode = x >> AM_CONTEXT_MODE & 1,
+		.kind = kind,
+		.mode = is_late ? 0 : mode,
 		.flags = x >> AM_CONTEXT_FLAGS & 0x7f,
 	};
 }

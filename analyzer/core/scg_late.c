@@ -151,10 +151,11 @@ void am_late_access(struct am_checker *c, const struct am_event *ev)
 	if (!mark || v->blind || v->muted || !ev->size || low + ev->size > 8 ||
 	    mark->moment < am_horizon_of(c, slot))
 		return;
+	/* A read may turn out to be in vain (vain.h): which one it was is kept where others have their value. */
 	const uint64_t context = (uint64_t)ev->site << AM_CONTEXT_SITE | mark->place |
-				 (ev->mode ? AM_WRITE : AM_READ);
+				 (ev->mode ? AM_WRITE : AM_READ | 1 << AM_CONTEXT_MODE);
 	const uint64_t number = am_context_number(c, context);
-	const struct am_stamp stamp = {mark->moment, 0, number << 32 | mark->transaction};
+	const struct am_stamp stamp = {mark->moment, ev->mode ? 0 : ev->index, number << 32 | mark->transaction};
 	if (!number) {
 		c->stats.forgotten++;
 		return;

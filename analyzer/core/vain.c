@@ -214,13 +214,14 @@ static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 {
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
 	const struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
+	const uint64_t index = a->told ? a->told : a->index;
 
 	if (a->kind != AM_READ)
 		return COUNTS;
-	if (is_void(v, a->index))
+	if (is_void(v, index))
 		return IN_VAIN;
 	for (uint32_t i = 0; t && i < t->n; i++)
-		if (t->read[i].index == a->index)
+		if (t->read[i].index == index)
 			return OPEN;
 	return COUNTS;
 }

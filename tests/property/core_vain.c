@@ -266,11 +266,15 @@ static void on_out(void *ctx, const struct am_event *e)
 	(void)ctx;
 	assert(!(e->order & (AM_ORDER_FAILED | AM_ORDER_AGAIN)));
 	out[n_out++] = (uint32_t)e->index;
-	if (e->kind != AM_READ || draw(6))
+	if (!is_read(e) || draw(6))
 		return;
 	is_asked[e->index] = true;
 	cycle = (struct am_cycle){.n_edges = 1, .close_index = e->index};
-	cycle.edge[0].from = (struct am_access){.index = e->index, .thread = e->thread, .kind = AM_READ};
+	/* One that was told late has the index of a mark: of whatever came before. */
+	const bool is_late = e->kind == AM_LATE;
+	cycle.edge[0].from = (struct am_access){.index = is_late ? draw((uint32_t)e->index + 1) : e->index,
+						.told = is_late ? e->index : 0,
+						.thread = reader_of(e), .kind = AM_READ};
 	am_vain_cycle(stage, &cycle);
 }
 
