@@ -61,7 +61,7 @@ static uint64_t n_waits, waited_ns; /* of producers, for space */
 static bool may_pump;
 static bool is_over; /* the sinks are closed for good: nothing is read any more */
 static bool has_membarrier;
-static bool has_own_files;
+static bool has_own_files, is_filtered;
 static pthread_t drain_thread;
 static pid_t drain_tid;
 static uint64_t since_flush; /* units recorded since every ring was flushed */
@@ -376,7 +376,7 @@ static void leave_descriptors(void)
 	const int fd = am_sink_record_fd();
 
 	has_own_files = false;
-	if (am_process_is_filtered() || unshare(CLONE_FILES | CLONE_FS) != 0)
+	if (is_filtered || unshare(CLONE_FILES | CLONE_FS) != 0)
 		return;
 	has_own_files = true;
 	if (fd > 0)
@@ -443,6 +443,9 @@ void am_drain_start(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	am_tls.inside++;
+	/* Asked here: the drain thread still has the program's descriptors when it begins, and a file that it
+	 * opened would be in the way of one that the program opens in that moment. */
+	is_filtered = am_process_is_filtered();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	/* Never at the real-time priority of the thread that happens to create it. */

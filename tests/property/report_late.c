@@ -193,6 +193,8 @@ static bool any_cycle(struct am_cycle *c)
 	c->close_index = last->index;
 	while (at < PAST && (past[at].thread != c->thread || !past[at].kind || past[at].index < c->begin_index))
 		at++;
+	if (at == PAST)
+		return false;
 	for (uint32_t i = 0; i < edges; i++) {
 		c->edge[i].from = past[at];
 		do
