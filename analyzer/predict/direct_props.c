@@ -375,8 +375,7 @@ static int32_t all_ends(struct am_direct *d)
 
 int32_t am_direct_property(struct am_direct *d, const struct am_query *query)
 {
-	int32_t p[3] = { AM_SMT_FALSE, query->complete ? all_ends(d) : AM_SMT_TRUE,
-			 query->too ? d->run[query->too - 1] : AM_SMT_TRUE };
+	int32_t p[2] = { AM_SMT_FALSE, query->complete ? all_ends(d) : AM_SMT_TRUE };
 	switch (query->property) {
 	case AM_PROP_REACH:
 		p[0] = d->run[query->a];
@@ -398,5 +397,5 @@ int32_t am_direct_property(struct am_direct *d, const struct am_query *query)
 		p[0] = race(d, query);
 		break;
 	}
-	return am_direct_and(d, p, 3);
+	return am_direct_and(d, p, 2);
 }

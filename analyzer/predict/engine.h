@@ -45,7 +45,6 @@ struct am_query {
 	bool alone;    /* serial: the other regions are no transactions (Sinha et al. II.D) */
 	bool plain;    /* three: any data conflict counts, values do not matter */
 	bool complete; /* only runs in which every thread reaches its end */
-	uint32_t too;  /* 1 + an event that must happen too, not skipped (serial); 0: none */
 };
 
 struct am_budget {

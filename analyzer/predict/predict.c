@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "predict.h"
 #include "attempt.h"
-#include "recheck.h"
 #include "validate.h"
 
 #include <stdio.h>
@@ -17,7 +16,6 @@ struct am_predict {
 	struct am_locksets locks;
 	struct am_prover *prover;
 	struct am_machine machine;
-	uint32_t *read_by; /* by cell: 1 + the region that was last seen to read it */
 	/* one program for the whole run, if it is small: what one region teaches helps the next */
 	struct am_segment whole;
 	struct am_program program;
@@ -61,7 +59,6 @@ struct am_predict *am_predict_new(const struct am_run *run, const struct am_pred
 	am_locksets_build(&p->locks, &p->index);
 	p->prover = am_prover_new(&p->locks);
 	am_machine_new(&p->machine, &p->index);
-	p->read_by = am_xalloc(run->n_cells, sizeof *p->read_by);
 	return p;
 }
 
@@ -73,7 +70,6 @@ void am_predict_free(struct am_predict *p)
 		am_program_free(&p->program);
 		am_segment_free(&p->whole);
 	}
-	free(p->read_by);
 	am_machine_free(&p->machine);
 	am_prover_free(p->prover);
 	am_locksets_free(&p->locks);
@@ -295,14 +291,12 @@ static bool nothing_intrudes(struct am_engine *engine, uint32_t region, struct a
 	return is_infeasible;
 }
 
-static const char validates[] = "it validates what it read, and no schedule was found in which that succeeds";
-
 static void ask(struct am_predict *p, const struct am_segment *segment, struct am_program *program,
 		struct am_engine *engine, struct am_region_result *r)
 {
-	struct am_query q = {.property = AM_PROP_SERIAL,
-			     .region = program->region[segment->region],
-			     .alone = true};
+	const struct am_query q = {.property = AM_PROP_SERIAL,
+				   .region = program->region[segment->region],
+				   .alone = true};
 	struct am_answer answer = {0};
 	struct am_validation v = {0};
 
@@ -318,14 +312,12 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 		return;
 	}
 	dump(p, engine, &q, segment->region);
-	const bool is_unbroken = am_recheck_ask(engine, program->ctp, &q, &answer, &r->rounds);
+	am_engine_ask(engine, &q, &answer);
+	r->rounds += answer.rounds;
 	if (answer.verdict == AM_UNDECIDED) {
 		undecided(r, answer.reason ? answer.reason : "the solver ran out of its budget");
 	} else if (answer.verdict == AM_INFEASIBLE) {
-		/* what lets a validation succeed may lie beyond the segment */
-		if (q.too && (!is_unbroken || segment != &p->whole))
-			undecided(r, validates);
-		else if (segment->is_exact)
+		if (segment->is_exact)
 			proved(r, AM_HOW_SOLVER);
 		else
 			undecided(r, "its segment is larger than the window");
@@ -413,29 +405,16 @@ static enum am_how how_proved(enum am_proof proof)
 /* Steps of the quick look before the solver is asked: some, and some per event. */
 enum { QUICK = 2000, QUICK_PER_EVENT = 16 };
 
-/* Has this region, up to here, read these bytes before? To be asked of its events in their order. */
-static bool reads_again(struct am_predict *p, uint32_t region, const struct am_run_event *r)
-{
-	const bool is_again = r->reads && p->read_by[r->cell] == region + 1;
-
-	if (r->reads)
-		p->read_by[r->cell] = region + 1;
-	return is_again;
-}
-
-/* May the region have an exchange that can fail, or read something again and test it? Then the solver is asked, which
- * knows values. */
-static bool has_attempt(struct am_predict *p, uint32_t region)
+/* May the region have an exchange that can fail? Then the solver is asked, which knows values. */
+static bool has_attempt(const struct am_predict *p, uint32_t region)
 {
 	const struct am_run_region *a = &p->run->region.at[region];
-	bool is_update = false, is_again = false;
+	bool is_update = false;
 
 	for (uint32_t eid = a->first; eid <= a->last && p->options.model == AM_PREDICT_CTP; eid++) {
-		const uint32_t e = am_run_at(p->run, a->thread, eid);
-		const struct am_event *raw = am_run_raw(p->run, e);
-		if (raw->kind == AM_BRANCH && (is_update || is_again))
+		const struct am_event *raw = am_run_raw(p->run, am_run_at(p->run, a->thread, eid));
+		if (raw->kind == AM_BRANCH && is_update)
 			return true;
-		is_again |= reads_again(p, region, &p->run->event.at[e]);
 		if (raw->kind != AM_EXPR)
 			is_update = raw->kind == AM_UPDATE;
 	}

@@ -384,7 +384,6 @@ static bool holds(struct am_lazy *z, struct am_goal *goal)
 {
 	if (goal->query.complete && !ends_hold(z))
 		return false;
-	assert(!goal->query.too || z->exec.state[goal->query.too - 1] == 1);
 	switch (goal->query.property) {
 	case AM_PROP_REACH:
 		return holds_reach(z, goal);
@@ -434,8 +433,6 @@ void am_goal_make(struct am_lazy *z, const struct am_query *query, struct am_goa
 	}
 	if (query->complete)
 		need_all_ends(z, goal);
-	if (query->too)
-		am_goal_need_event(z, goal, query->too - 1);
 }
 
 void am_goal_clear(struct am_goal *goal)

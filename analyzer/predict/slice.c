@@ -92,8 +92,6 @@ static void pin_shared(struct slicer *s)
 static void pin_property(struct slicer *s, const struct am_query *q)
 {
 	const struct am_ctp *ctp = s->ctp;
-	if (q->too)
-		s->keep[q->too - 1] = true;
 	switch (q->property) {
 	case AM_PROP_THREE:
 		for (uint32_t e = 0; e < ctp->event_count; e++) /* of all triplets there */
@@ -129,7 +127,7 @@ static void pin_property(struct slicer *s, const struct am_query *q)
 bool am_slice_serves(const struct am_ctp *whole, const struct am_query *made,
 		     const struct am_query *query)
 {
-	if (made->property != query->property || made->too != query->too)
+	if (made->property != query->property)
 		return false;
 	switch (query->property) {
 	case AM_PROP_THREE:
@@ -340,8 +338,6 @@ struct am_query am_slice_query(const struct am_slice *s, const struct am_query *
 	for (uint32_t i = 0; i < 3; i++)
 		if (*events[i] < s->whole->event_count)
 			*events[i] = s->to[*events[i]];
-	if (q.too)
-		q.too = 1 + s->to[q.too - 1];
 	return q;
 }
 

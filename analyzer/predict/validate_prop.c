@@ -339,8 +339,6 @@ const char *am_validate_property(const struct am_ctp *ctp, const struct am_query
 	case AM_PROP_WINDOW: wrong = n ? between(&r, true, marks, n) : search(&r); break;
 	case AM_PROP_RACE: wrong = n ? race(&r, marks, n) : search(&r); break;
 	}
-	if (!wrong && query->too && !happened(&r, query->too - 1))
-		wrong = "the event that must happen too did not";
 	free(r.at);
 	return wrong;
 }

@@ -302,8 +302,6 @@ static inline bool brute_has(struct brute *b, const struct am_query *q)
 {
 	if (q->complete && !brute_complete(b))
 		return false;
-	if (q->too && !brute_done(b, q->too - 1))
-		return false;
 	switch (q->property) {
 	case AM_PROP_REACH:
 		return brute_done(b, q->a);

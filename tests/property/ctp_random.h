@@ -236,8 +236,6 @@ static inline uint32_t all_queries(struct am_ctp *c, struct am_query *q)
 	}
 	for (uint32_t r = 0; r < c->region_count && n < BRUTE_QUERIES - 4; r++) {
 		q[n++] = (struct am_query){ .property = AM_PROP_SERIAL, .region = r };
-		q[n++] = (struct am_query){ .property = AM_PROP_SERIAL, .region = r,
-					    .too = 1 + rnd(c->event_count) };
 		q[n++] = (struct am_query){ .property = AM_PROP_STRONG, .region = r };
 		q[n++] = (struct am_query){ .property = AM_PROP_WINDOW, .region = r };
 	}

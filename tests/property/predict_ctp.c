@@ -2,8 +2,7 @@
  * The four models on random small programs with data and control flow, recorded in a random schedule:
  * `ctp` must predict exactly what exhaustive enumeration of the same events finds; what `avp` predicts
  * `value` must, what `value` predicts `ctp` must, and what `ctp` predicts `sync` must. The enumeration
- * interprets the recorded expressions itself. A cycle that a read closes before its region compares two reads of one variable, with no
- * write in between, counts when the region gets past the comparison. usage: predict_ctp [SEED [COUNT]]
+ * interprets the recorded expressions itself. usage: predict_ctp [SEED [COUNT]]
  */
 /* SPDX-License-Identifier: MIT */
 #include "analyzer/predict/predict.h"
@@ -16,15 +15,13 @@
 
 enum { THREADS = 3, VARS = 2, LOCKS = 2, NODES = 64 };
 
-static uint64_t regions, predicted[4], too_large, undecided_, unvalidated, in_vain;
+static uint64_t regions, predicted[4], too_large, undecided_;
 
 /* ---- recording ------------------------------------------------------------------------------------ */
 
 struct writer {
 	struct am_event event[GEN_OPS * 4];
 	uint32_t n, node, last_read; /* nodes of this thread; node of its last read, 0 none */
-	uint32_t read_of[VARS];	     /* the last plain read of each variable, 0 none */
-	uint32_t compares[GEN_OPS * 4]; /* by position: a comparison of two reads; 1 + the position of the first */
 };
 
 static struct am_event *emit(struct writer *w, uint8_t kind, uint64_t object)
@@ -48,39 +45,6 @@ static uint32_t emit_const(struct writer *w, uint64_t value)
 	return e->expr = ++w->node;
 }
 
-/* Is what was read before still so? */
-static void emit_compare(struct writer *w, uint32_t before, uint32_t now)
-{
-	const uint32_t node = emit_expr(w, AM_OP_EQ, 1, before, now);
-	uint32_t first = 0;
-
-	while (w->event[first].kind != AM_READ || w->event[first].expr != before)
-		first++;
-	w->compares[w->n] = 1 + first;
-	emit(w, AM_BRANCH, 0)->expr = node;
-}
-
-static void emit_read(struct gen_rng *g, struct writer *w, uint32_t var)
-{
-	struct am_event *e = emit(w, AM_READ, 0x1000 + 8 * var);
-	const uint32_t before = w->read_of[var];
-
-	e->size = 4;
-	e->expr = w->last_read = w->read_of[var] = ++w->node;
-	if (before && gen_next(g, 4))
-		emit_compare(w, before, e->expr);
-}
-
-/* A look at both variables, and whether the first is still as it was. */
-static void emit_look(struct gen_rng *g, struct writer *w)
-{
-	const uint32_t var = gen_next(g, VARS);
-
-	emit_read(g, w, var);
-	emit_read(g, w, 1 - var);
-	emit_read(g, w, var);
-}
-
 static void emit_op(struct gen_rng *g, struct writer *w, uint32_t var)
 {
 	const uint64_t address = 0x1000 + 8 * var;
@@ -98,7 +62,9 @@ static void emit_op(struct gen_rng *g, struct writer *w, uint32_t var)
 			emit(w, AM_BRANCH, 0)->expr = same;
 		}
 	} else if (what < 3) {
-		emit_read(g, w, var);
+		struct am_event *e = emit(w, AM_READ, address);
+		e->size = 4;
+		e->expr = w->last_read = ++w->node;
 	} else if (what < 6 || !w->last_read) {
 		uint32_t value = gen_next(g, 3);
 		uint32_t node = emit_const(w, value);
@@ -141,21 +107,17 @@ static void emit_give_back(struct gen_rng *g, struct writer *w, uint32_t var)
 
 static void write_thread(struct gen_rng *g, struct writer *w, uint32_t budget)
 {
-	const uint32_t begin = gen_next(g, 2), style = gen_next(g, 5);
+	const uint32_t begin = gen_next(g, 2), style = gen_next(g, 4);
 
 	if (begin == 0)
 		emit(w, AM_BEGIN, 1);
-	if (style == 4) {
-		emit_look(g, w);
-		budget--;
-	}
 	for (uint32_t i = 0; i < budget; i++) {
 		const uint32_t var = gen_next(g, VARS);
 		if (style == 3) {
 			emit_take(g, w, 0);
 			emit_op(g, w, gen_next(g, 8) ? 1 : 0);
 			emit_give_back(g, w, 0);
-		} else if (style == 1 || style == 2) {
+		} else if (style) {
 			emit(w, AM_ACQUIRE, 0x2000 + 64 * (var % LOCKS));
 			emit_op(g, w, var);
 			if (gen_next(g, 2))
@@ -180,7 +142,6 @@ struct state {
 	/* the violation path of one region, see machine.c */
 	uint8_t own[VARS], taint[VARS];
 	bool taint_thread[THREADS], broken;
-	uint32_t pending; /* the cycle is closed, and counts when the region's thread has come to this position; 0 none */
 };
 
 static uint64_t operand(const struct state *s, uint32_t t, uint64_t id)
@@ -240,7 +201,7 @@ static void follow(struct state *s, uint32_t t, uint32_t var, uint8_t kind, bool
 	const uint8_t bits = kind == AM_UPDATE ? 3 : writes ? 2 : 1;
 
 	if (inside) {
-		s->broken = writes ? s->taint[var] != 0 : (s->taint[var] & 2) != 0;
+		s->broken |= writes ? s->taint[var] != 0 : (s->taint[var] & 2) != 0;
 		s->own[var] |= bits;
 		return;
 	}
@@ -280,27 +241,12 @@ struct search {
 	struct writer *thread;
 	uint32_t home, first, last; /* the region, by position */
 	uint64_t steps;
-	bool is_pending; /* some cycle was closed by a read that the region was yet to validate */
 };
 
 static void settle(struct search *q, struct state *s, uint32_t t)
 {
 	while (!s->cut[t] && s->pos[t] < q->thread[t].n && is_local(q->thread[t].event[s->pos[t]].kind))
 		do_local(s, t, &q->thread[t].event[s->pos[t]++], false);
-}
-
-/* Where the thread is when it has got past the last comparison that the read at this position stands under; 0: under none. */
-static uint32_t validated(const struct writer *w, uint32_t at, uint32_t last)
-{
-	uint32_t past = 0;
-
-	for (uint32_t i = at; i <= last && w->event[at].kind == AM_READ; i++) {
-		if (w->event[i].kind == AM_WRITE || w->event[i].kind == AM_UPDATE)
-			break;
-		if (w->compares[i] && w->compares[i] - 1 <= at)
-			past = i + 1;
-	}
-	return past;
 }
 
 /* 1 found, 0 none, -1 too large. */
@@ -318,16 +264,9 @@ static int enumerate(struct search *q, const struct state *s)
 		const bool inside = t == q->home && next.pos[t] >= q->first && next.pos[t] <= q->last;
 		do_visible(&next, t, e, false, inside);
 		next.pos[t]++;
-		if (next.broken && !validated(&q->thread[t], s->pos[t], q->last))
+		if (next.broken)
 			return 1;
-		if (next.broken) {
-			next.broken = false;
-			next.pending = validated(&q->thread[t], s->pos[t], q->last);
-			q->is_pending = true;
-		}
 		settle(q, &next, t);
-		if (next.pending && !next.cut[q->home] && next.pos[q->home] >= next.pending)
-			return 1;
 		const int r = enumerate(q, &next);
 		if (r)
 			return r;
@@ -393,7 +332,6 @@ static bool check_region(const struct am_run *run, struct writer *thread, uint32
 			   .last = a->last - 1};
 	struct state s = {0};
 	enum am_outcome outcome[4];
-	bool is_open = false;
 
 	for (uint32_t t = 0; t < THREADS; t++)
 		settle(&q, &s, t);
@@ -413,13 +351,8 @@ static bool check_region(const struct am_run *run, struct writer *thread, uint32
 		am_predict_region(p, region, &r);
 		outcome[m] = (enum am_outcome)r.outcome;
 		predicted[m] += r.outcome == AM_OUT_PREDICTED;
-		/* A cycle that needs no validation may be missed where one was found that does: not decided, never wrong. */
-		const bool is_vain = r.outcome == AM_OUT_UNDECIDED && m == AM_PREDICT_CTP && q.is_pending &&
-				     !strncmp(r.reason, "it validates what it read", 25);
-		unvalidated += is_vain;
-		is_open = is_open || is_vain;
-		undecided_ += r.outcome == AM_OUT_UNDECIDED && !is_vain;
-		if (r.outcome == AM_OUT_UNDECIDED && !is_vain)
+		undecided_ += r.outcome == AM_OUT_UNDECIDED;
+		if (r.outcome == AM_OUT_UNDECIDED)
 			printf("# undecided: %s\n", r.reason);
 		am_region_result_free(&r);
 		am_predict_free(p);
@@ -428,10 +361,8 @@ static bool check_region(const struct am_run *run, struct writer *thread, uint32
 	const bool value = outcome[AM_PREDICT_VALUE] == AM_OUT_PREDICTED;
 	const bool avp = outcome[AM_PREDICT_AVP] == AM_OUT_PREDICTED;
 	const bool sync = outcome[AM_PREDICT_SYNC] == AM_OUT_PREDICTED;
-	in_vain += truth == 0 && q.is_pending && !is_open;
-	/* the weaker models know of no comparison */
-	const bool is_nested = avp <= value && ctp <= sync && (q.is_pending || (avp <= ctp && value <= ctp));
-	if ((is_open || ctp == (truth == 1)) && is_nested && !undecided_)
+	if (ctp == (truth == 1) && avp <= ctp && value <= ctp && avp <= value && ctp <= sync &&
+	    !undecided_)
 		return true;
 	printf("# region of T%u: enumeration %d, sync %d avp %d value %d ctp %d\n", q.home, truth, sync, avp,
 	       value, ctp);
@@ -468,9 +399,7 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("ok 1 - the models agree with enumeration: %lu regions of %lu programs from seed %lu; "
-	       "predicted by sync %lu, avp %lu, value %lu, ctp %lu; %lu not, for validations, %lu open for them; "
-	       "%lu too large to enumerate\n",
-	       regions, count, seed, predicted[0], predicted[1], predicted[2], predicted[3], in_vain, unvalidated,
-	       too_large);
+	       "predicted by sync %lu, avp %lu, value %lu, ctp %lu; %lu too large to enumerate\n",
+	       regions, count, seed, predicted[0], predicted[1], predicted[2], predicted[3], too_large);
 	return 0;
 }
