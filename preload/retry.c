@@ -67,8 +67,26 @@ static bool is_copy(uintptr_t pc, uintptr_t before)
 	return is_loop(pc, before) || (pc < before && is_loop(before, pc));
 }
 
+/* Changes with every record that is no access, and with every region that left none. */
+static uint64_t epoch_now(void)
+{
+	return am_tls.head - am_view.own_units + am_view.n_forgotten;
+}
+
+/* For a variable that is not remembered: what is free, or was before this look; else the place that those behind its first
+ * share. */
+static unsigned choose(const struct am_retry *r, uint64_t epoch)
+{
+	unsigned at = 0;
+
+	while (at < AM_RETRY_LOADS - 1 && r->load[at].address && r->load[at].epoch == epoch)
+		at++;
+	return at;
+}
+
 uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 {
+	const uint64_t epoch = epoch_now();
 	struct am_retry *r = &am_retry;
 
 	if (!r->is_forced)
@@ -81,13 +99,15 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 				r->load[i].older = before;
 			r->load[i].pc = pc;
 			r->load[i].value = value;
+			r->load[i].epoch = epoch;
 			return before != pc && is_copy(pc, before) ? AM_ORDER_AGAIN : 0;
 		}
-	const unsigned at = r->next++ % AM_RETRY_LOADS;
+	const unsigned at = choose(r, epoch);
 	r->load[at].address = address;
 	r->load[at].pc = pc;
 	r->load[at].older = 0;
 	r->load[at].value = value;
+	r->load[at].epoch = epoch;
 	return 0;
 }
 

@@ -5,7 +5,8 @@
  * attempt failed; and that a volatile load, of which only the callback before it is seen, may have been made
  * after another thread's write without a record.
  *
- * Each thread remembers the atomic and volatile loads that it logged last. Runs in application threads; no lock,
+ * Each thread remembers a few atomic and volatile loads that it logged, the first of a look rather than the last: what a loop
+ * comes back to, behind however many others, is its first load (a sequence lock). Runs in application threads; no lock,
  * no system call, no malloc.
  */
 #ifndef ATOMMON_PRELOAD_RETRY_H
@@ -20,8 +21,8 @@ struct am_retry {
 		uintptr_t address, pc;
 		uintptr_t older; /* where it was loaded before that, and logged; 0: nowhere else */
 		uint64_t value;
+		uint64_t epoch; /* while nothing but accesses is logged, this stays */
 	} load[AM_RETRY_LOADS];
-	uint32_t next;
 	uint32_t alternations; /* records by am_retry_alternates since another load was logged */
 	uint32_t is_forced;    /* the next to be logged is one of them */
 	uint32_t watched_size;

@@ -36,6 +36,12 @@ both() { # both LABEL OPTIONS...
 		same "$label: a load that is made again, $form" 0 "$(reports add bad ./again)"
 		same "$label: $form gives what it should" 2 "$(cat out)"
 	done
+	check "$label: wide_snapshot builds" build wide_snapshot torn "$@" -DTORN
+	found "$label: many words copied while they changed" snapshot,fn:publish ./torn
+	check "$label: wide_snapshot, right, builds" build wide_snapshot again "$@"
+	got=$(reports snapshot,fn:publish bad ./again)
+	same "$label: the copy is whole" 12 "$(cat out)"
+	[ "$label" = symbolic ] || same "$label: many words copied again" 0 "$got"
 }
 
 for cc in gcc clang-14; do
