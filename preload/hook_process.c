@@ -1,12 +1,13 @@
 /*
  * Hooks of process life: exec (rings into the trace first, for the memory goes; the preload and its
- * settings carried over into an environment that was made from scratch), daemon, and the exits that run no
+ * settings carried over into an environment that was made from scratch), daemon, and the ends that run no
  * destructors. Runs in application threads, also in children of vfork, whose memory is the parent's:
  * those only call through.
  */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -201,4 +202,39 @@ AM_EXPORT __attribute__((noreturn)) void _exit(int status)
 AM_EXPORT __attribute__((noreturn)) void _Exit(int status)
 {
 	_exit(status);
+}
+
+/* ---- ends by abort: often the very damage that a violation did, so the checker gets to the end of what it knows ---- */
+
+/* A recording needs nothing: its rings stay readable. Whoever catches SIGABRT and goes on is watched no more. */
+static void before_abort(void)
+{
+	am_process_ready();
+	if (am_opt.mode != AM_MODE_RECORD)
+		am_finish(AM_ENDING_EXIT);
+}
+
+AM_EXPORT __attribute__((noreturn)) void abort(void)
+{
+	before_abort();
+	am_real.abort();
+	__builtin_unreachable();
+}
+
+/* <assert.h> declares them only while assertions are on. */
+AM_EXPORT __attribute__((noreturn)) void __assert_fail(const char *, const char *, unsigned, const char *);
+AM_EXPORT __attribute__((noreturn)) void __assert_perror_fail(int, const char *, unsigned, const char *);
+
+void __assert_fail(const char *claim, const char *file, unsigned line, const char *function)
+{
+	before_abort();
+	am_real.__assert_fail(claim, file, line, function);
+	__builtin_unreachable();
+}
+
+void __assert_perror_fail(int error, const char *file, unsigned line, const char *function)
+{
+	before_abort();
+	am_real.__assert_perror_fail(error, file, line, function);
+	__builtin_unreachable();
 }

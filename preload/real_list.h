@@ -36,7 +36,10 @@
 	X(int, unshare, (int))                                                                     \
 	X(int, setns, (int, int))                                                                  \
 	X(long, syscall, (long, ...))                                                              \
-	X(void, _exit, (int))
+	X(void, _exit, (int))                                                                      \
+	X(void, abort, (void))                                                                     \
+	X(void, __assert_fail, (const char *, const char *, unsigned, const char *))               \
+	X(void, __assert_perror_fail, (int, const char *, unsigned, const char *))
 
 /* Memory. */
 #define AM_REALS_MEMORY(X)                                                                         \
