@@ -1,12 +1,15 @@
 /*
  * The assembler as gcc finds it in our directory (-B): puts a look at __atommon_armed before each call
  * of a callback for a plain access or a function's ends, so that a program that is not watched jumps
- * over them; clang has the twin pass for this. Then becomes the real assembler. Runs as a tool,
- * between gcc and as. Must never change a file, and hands on unchanged what it does not understand.
+ * over them; clang has the twin pass for this. The two callbacks of x += 1 become one (as_pair.h).
+ * Then becomes the real assembler. Runs as a tool, between gcc and as. Must never change a file, and hands on
+ * unchanged what it does not understand.
  *
  * A call may change the flags and %r11, so nothing of the compiler's is in them where ours stands.
  */
 /* SPDX-License-Identifier: MIT */
+#include "instrument/as_pair.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -106,11 +109,32 @@ static bool calls_back(const char *line)
 	return false;
 }
 
+/* The call on `line`, behind the look at the flag; of a pair's read, the call for both. */
+static void put_call(FILE *out, const char *line, const char *next, bool is_both, unsigned n)
+{
+	const char *rest = is_both ? strstr(line, "__tsan_read") + strlen("__tsan_read") : line;
+
+	fprintf(out,
+		"\tmovq\t__atommon_armed@GOTPCREL(%%rip), %%r11\n"
+		"\tcmpl\t$0, (%%r11)\n"
+		"\tje\t.Latommon_%u\n",
+		n);
+	fwrite(line, 1, (size_t)(rest - line), out);
+	if (is_both)
+		fputs("_write", out);
+	fwrite(rest, 1, (size_t)(next - rest), out);
+	fprintf(out, "%s.Latommon_%u:\n", next[-1] == '\n' ? "" : "\n", n);
+}
+
 static unsigned rewrite(char *text, FILE *out)
 {
 	unsigned n = 0;
 	bool is_users = false; /* between these marks is the program's own assembler */
+	struct am_as_pairs pairs;
+	size_t pair = 0;
 
+	if (!am_as_pairs_find(text, &pairs))
+		fail("memory");
 	for (char *line = text, *next; *line; line = next) {
 		char *end = strchr(line, '\n');
 		next = end ? end + 1 : line + strlen(line);
@@ -118,17 +142,17 @@ static unsigned rewrite(char *text, FILE *out)
 			is_users = true;
 		else if (begins(line, "#NO_APP"))
 			is_users = false;
-		const bool checks = !is_users && calls_back(line);
-		if (checks)
-			fprintf(out,
-				"\tmovq\t__atommon_armed@GOTPCREL(%%rip), %%r11\n"
-				"\tcmpl\t$0, (%%r11)\n"
-				"\tje\t.Latommon_%u\n",
-				n);
-		fwrite(line, 1, (size_t)(next - line), out);
-		if (checks)
-			fprintf(out, "%s.Latommon_%u:\n", end ? "" : "\n", n++);
+		if (is_users || !calls_back(line)) {
+			fwrite(line, 1, (size_t)(next - line), out);
+		} else if (pair < pairs.n && line == pairs.v[pair].write) {
+			/* Debug information may speak of the byte before the label behind a call. */
+			fputs("\tnop\n", out);
+			pair++;
+		} else {
+			put_call(out, line, next, pair < pairs.n && line == pairs.v[pair].read, n++);
+		}
 	}
+	free(pairs.v);
 	return n;
 }
 

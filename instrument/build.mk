@@ -2,6 +2,7 @@
 # The compile-time side: compiler wrapper, stub library, LLVM pass. Included by the top Makefile.
 
 inst_cc_src   := instrument/cc.c instrument/cc_look.c instrument/cc_probe.c
+inst_as_src   := $(call src,instrument/as*.c)
 inst_stub_src := $(call src,instrument/stub_*.c)
 inst_link     := $(O)/lib/atommon/link
 inst_files    := $(O)/bin/atommon-cc $(O)/bin/atommon-c++ $(O)/lib/libatommon-stub.so \
@@ -18,10 +19,17 @@ $(O)/bin/atommon-c++: $(O)/bin/atommon-cc
 	$(Q)install -D -m 755 $< $@
 
 # gcc finds it by -B, as it finds libtsan.so.
-$(inst_link)/as: $(call obj,instrument/as.c)
+$(inst_link)/as: $(call obj,$(inst_as_src))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDFLAGS)
+
+# The test of the assembler is linked with its parts.
+inst_as_parts := $(call obj,$(filter-out instrument/as.c,$(inst_as_src)))
+$(O)/tests/unit/instrument_as: $(O)/obj/tests/unit/instrument_as.c.o $(inst_as_parts)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(criterion) -pthread $(LDFLAGS)
 
 # Never sanitised: it lives in other programs. 16-byte atomics without a library of locks.
 $(O)/obj/instrument/stub_%.c.o: instrument/stub_%.c
