@@ -24,12 +24,17 @@ $(inst_link)/as: $(call obj,$(inst_as_src))
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LDFLAGS)
 
-# The test of the assembler is linked with its parts.
+# The tests of the assembler are linked with its parts.
 inst_as_parts := $(call obj,$(filter-out instrument/as.c,$(inst_as_src)))
 $(O)/tests/unit/instrument_as: $(O)/obj/tests/unit/instrument_as.c.o $(inst_as_parts)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(criterion) -pthread $(LDFLAGS)
+
+$(O)/tests/property/instrument_values: $(O)/obj/tests/property/instrument_values.c.o $(inst_as_parts)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ -ldl $(LDFLAGS)
 
 # Never sanitised: it lives in other programs. 16-byte atomics without a library of locks.
 $(O)/obj/instrument/stub_%.c.o: instrument/stub_%.c

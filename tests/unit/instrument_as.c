@@ -91,6 +91,12 @@ Test(as_pair, what_changes_the_address)
 	    0);
 	/* a part is not the whole, though it be set to the same again */
 	all("", "movb $1, %bl|movq %rbx, %rdi", (const char *const[]){"addq $256, %rbx", NULL}, 0);
+	/* flags are part of it */
+	all("", "movq %r12, %rax|cmovne %r13, %rax|movq %rax, %rdi", (const char *const[]){"cmpl %ecx, %edx", NULL}, 0);
+	all("", "movq %r12, %rax|adcq %r13, %rax|movq %rax, %rdi", (const char *const[]){"cmpl %ecx, %edx", NULL}, 0);
+	/* and how wide it is */
+	cr_expect_eq(pairs("", "movq %rbx, %rdi|bswap %rdi", "__tsan_read4", "movq %rbx, %rdi|bswap %edi|call __tsan_write4", "g"), 0);
+	all("movl 8(%rsp), %eax", "movq 8(%rsp), %rdi", (const char *const[]){"movl %eax, 12(%rsp)", NULL}, 0);
 	/* in registers that a call or an instruction may change without naming them */
 	all("", "movq %rcx, %rdi", (const char *const[]){"", NULL}, 0);
 	all("", "movq %r11, %rdi", (const char *const[]){"", NULL}, 0);
