@@ -57,6 +57,11 @@
  *     behind the last logged transaction of its thread: what reaches the one reaches the other. So
  *     marks are needed only behind what was logged (scg_late.c takes the newest that is not younger).
  *
+ *  8. Kept apart: atomic and volatile reads that were logged (*exact* ones) and lazy reads of their neighbours in the word.
+ *     The stage behind (atommon/vain.h) drops an exact read that was made in vain, and it must not come back as part of what
+ *     is told late. So a read beside an exact one of its stretch is logged, and what is lazy is told when an exact one
+ *     comes beside it. Logging more changes nothing.
+ *
  * A free is a write of its block, and what was there is over when the memory is allocated again: then the
  * cells are cleaned, and if something here was logged and an exposed region is open, that is told.
  *
@@ -75,8 +80,8 @@
  * another's, the one before it no cell's; a thread's earlier blocks look like another thread's.
  *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was logged.
  *       Its block is the owner.
- *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes. Counts only if its block is the
- *       owner's.
+ *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes, 16 exact reads are among them, and no
+ *       lazy ones. Counts only if its block is the owner's.
  */
 struct am_cell {
 	uint64_t w, r;
@@ -86,6 +91,7 @@ enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 18, AM_BLOCK_SHIFT = 48 };
 #define AM_CELL_BYTES UINT64_C(0xff)
 #define AM_CELL_MORE (AM_CELL_BYTES << AM_MORE_SHIFT)
 #define AM_CELL_LOGGED (UINT64_C(1) << 16)
+#define AM_CELL_EXACT (UINT64_C(1) << 16)
 #define AM_CELL_LAZY (UINT64_C(1) << 17)
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
 #define AM_BLOCK_OTHER UINT64_C(0xffff)
@@ -153,6 +159,12 @@ static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
 	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
 }
 
+/* Case 8: did the owner's stretch make exact reads here, or lazy ones (`what`)? */
+static inline bool am_filter_reads(struct am_cell c, uint64_t stretch, uint64_t what)
+{
+	return (c.r & what) != 0 && am_filter_same_stretch(c.r, stretch) && am_filter_same_block(c.w, stretch);
+}
+
 enum am_filter_answer {
 	AM_FILTER_DROP,
 	AM_FILTER_LAZY,
@@ -173,15 +185,18 @@ static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t 
 	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r >> AM_MORE_SHIFT : 0;
 	const bool has_edge =
 		am_filter_foreign(c.w, stretch) || (writes ? hidden : hidden & ~seen) != 0;
+	const bool is_beside = !writes && am_filter_reads(c, stretch, AM_CELL_EXACT);
 
 	if (in_region)
-		return has_edge ? AM_FILTER_LOG : AM_FILTER_LAZY;
+		return has_edge || is_beside ? AM_FILTER_LOG : AM_FILTER_LAZY;
 	const bool is_reached = open != 0 && reached;
 	if (!writes && !is_reached && am_filter_is_only_read(c.w)) /* 3 */
 		return AM_FILTER_DROP;
 	if (has_edge)
 		return AM_FILTER_NEW_STRETCH;
-	return is_reached ? AM_FILTER_LAZY : AM_FILTER_DROP;
+	if (!is_reached)
+		return AM_FILTER_DROP;
+	return is_beside ? AM_FILTER_NEW_STRETCH : AM_FILTER_LAZY;
 }
 
 /* ---- what must be told late -------------------------------------------------------------------
@@ -209,10 +224,11 @@ static inline struct am_late am_filter_late_write(struct am_cell c, uint64_t str
 }
 
 /* Of the reads, when the owner's `stretch` comes to read `bytes`. */
-static inline struct am_late am_filter_late_read(struct am_cell c, uint64_t stretch, uint64_t bytes)
+static inline struct am_late am_filter_late_read(struct am_cell c, uint64_t stretch, uint64_t bytes, bool is_exact)
 {
-	if (!am_filter_same_block(c.r, c.w) || am_filter_same_stretch(c.r, stretch) ||
-	    (c.r & AM_CELL_BYTES & ~bytes) == 0)
+	const bool is_kept = am_filter_same_stretch(c.r, stretch) ? !is_exact : (c.r & AM_CELL_BYTES & ~bytes) == 0;
+
+	if (!am_filter_same_block(c.r, c.w) || is_kept)
 		return (struct am_late){0, 0};
 	return am_filter_rest(c.r);
 }
@@ -261,17 +277,18 @@ static inline struct am_cell am_filter_lazy(struct am_cell c, uint64_t stretch, 
 	return c;
 }
 
-/* After a logged one. A foreign cell changes hands: all of it counts as touched before. */
+/* After a logged one. A foreign cell changes hands: all of it counts as touched before. `is_exact`: of a read. */
 static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch, uint64_t bytes,
-					      bool writes)
+					      bool writes, bool is_exact)
 {
 	const uint64_t written = writes ? bytes : 0, more = bytes << AM_MORE_SHIFT;
+	const uint64_t exact = is_exact && !writes ? AM_CELL_EXACT : 0;
 	const bool is_foreign = am_filter_foreign(c.w, stretch);
 
 	if (is_foreign || c.w >> AM_BLOCK_SHIFT == 0) {
 		const uint64_t hidden = is_foreign ? AM_CELL_MORE & ~(written << AM_MORE_SHIFT) : 0;
 		return (struct am_cell){stretch | AM_CELL_LOGGED | hidden | written,
-					stretch | more | (writes ? 0 : bytes)};
+					stretch | more | exact | (writes ? 0 : bytes)};
 	}
 	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0;
 	if (writes)
@@ -279,8 +296,10 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 				    (c.w & AM_CELL_MORE & ~more) | AM_CELL_LOGGED, 0);
 	else
 		c.w |= AM_CELL_LOGGED;
+	if (exact) /* what was lazy has been told */
+		c.r &= ~AM_CELL_LAZY;
 	if (!writes)
-		c.r = am_filter_add(c.r, stretch, bytes, seen | more, 0);
+		c.r = am_filter_add(c.r, stretch, bytes, seen | more | exact, 0);
 	else if (am_filter_same_block(c.r, c.w))
 		c.r |= more;
 	else
@@ -323,9 +342,12 @@ am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool wri
 		/* Nor is anything hidden in what is read, unless it was seen. */
 		if (__builtin_expect((w & bytes << AM_MORE_SHIFT) != 0, 0) && (w & ~old & bytes << AM_MORE_SHIFT) != 0)
 			return AM_SHORT_ASK;
+		/* Nor is it beside an exact one. */
+		if (__builtin_expect((old & AM_CELL_EXACT) != 0, 0) && (differs & AM_STRETCH_MASK) == 0)
+			return AM_SHORT_ASK;
 	}
 	/* Of a write of all bytes nothing is hidden any more, as was just seen. */
-	const uint64_t kept = AM_CELL_LOGGED | AM_CELL_MORE;
+	const uint64_t kept = (writes ? AM_CELL_LOGGED : 0) | AM_CELL_MORE;
 	if (__builtin_constant_p(bytes == AM_CELL_BYTES) && bytes == AM_CELL_BYTES) {
 		old &= writes ? AM_CELL_LOGGED : kept;
 	} else if ((differs & AM_STRETCH_MASK) != 0) { /* another stretch of ours: no bytes may be lost */

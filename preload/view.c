@@ -240,7 +240,7 @@ static bool settle(struct am_view *v, const struct touch *a, struct am_cell c)
 {
 	return am_late_tell(v, a->word,
 			 a->writes ? am_filter_late_write(c, v->stretch, a->bytes)
-				   : am_filter_late_read(c, v->stretch, a->bytes),
+				   : am_filter_late_read(c, v->stretch, a->bytes, a->is_exact),
 			 a->writes, a->here);
 }
 
@@ -282,7 +282,7 @@ static void force(struct am_view *v, struct am_cell *cell, const struct touch *a
 
 	do
 		old = am_cell_load(cell);
-	while (!replace(v, a, cell, old, am_filter_logged(look(v, old), v->stretch, a->bytes, a->writes)));
+	while (!replace(v, a, cell, old, am_filter_logged(look(v, old), v->stretch, a->bytes, a->writes, a->is_exact)));
 }
 
 /* Something is about to be logged: what waits comes before it, and from here on this thread matters. */
@@ -336,11 +336,12 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 		case AM_FILTER_LOG:
 			break;
 		}
-		if (a->is_apart && !is_stretched) /* what this thread did here is told now */
+		const bool tells = a->is_apart || (a->is_exact && !a->writes && am_filter_reads(old, v->stretch, AM_CELL_LAZY));
+		if (tells && !is_stretched) /* what this thread did here is told now */
 			come_forward(v, a->here);
 		if (!replace(v, a, cell, old,
 			     a->is_apart ? (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0}
-					 : am_filter_logged(seen, v->stretch, a->bytes, a->writes)))
+					 : am_filter_logged(seen, v->stretch, a->bytes, a->writes, a->is_exact)))
 			continue;
 		if (!is_stretched)
 			come_forward(v, a->here);

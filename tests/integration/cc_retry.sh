@@ -31,7 +31,7 @@ both() { # both LABEL OPTIONS...
 	same "$label: an exchange that found the flag set" 0 "$(reports work bad ./fixed)"
 	check "$label: spin_again builds" build spin_again lost "$@" -DLOST
 	found "$label: a counter loaded, then stored" add ./lost
-	for form in TTAS TICKET OLD LOOP AGAIN; do
+	for form in TTAS TICKET OLD BESIDE BESIDE_OLD BEFORE LOOP AGAIN; do
 		check "$label: spin_again, $form, builds" build spin_again again "$@" -D$form
 		same "$label: a load that is made again, $form" 0 "$(reports add bad ./again)"
 		same "$label: $form gives what it should" 2 "$(cat out)"

@@ -1,7 +1,8 @@
 /*
  * Atomic loads that are made again: a lock that looks before it tries (TTAS), a ticket lock (TICKET), a counter by
  * compare-and-exchange whose loop loads anew (LOOP), one whose exchange brings the new value (AGAIN), and an old
- * lock that looks at a volatile variable (OLD). All are right. In the bad order the first thread stops with the lock held until the second has looked at
+ * lock that looks at a volatile variable (OLD), and a wait for a flag beside which a limit lies, in the same word, that is read in
+ * each turn (BESIDE, and BESIDE_OLD with a volatile flag) or before the first (BEFORE). All are right. In the bad order the first thread stops with the lock held until the second has looked at
  * it three times, or between its load and its exchange. LOST: the same counter with a store instead, which
  * is wrong. Region: add.
  */
@@ -15,6 +16,15 @@
 static atomic_int busy, next, serving, counter;
 static volatile int old_lock;
 static int plain;
+/* In the same 8 bytes. */
+static struct {
+	_Alignas(8) atomic_int is_set;
+	int limit;
+} pair;
+static struct {
+	_Alignas(8) volatile int is_set;
+	int limit;
+} old_pair;
 
 NOINLINE static void add(void)
 {
@@ -40,6 +50,23 @@ NOINLINE static void add(void)
 	plain++;
 	order_point();
 	__sync_lock_release(&old_lock);
+#elif defined(BESIDE) || defined(BEFORE)
+#ifdef BEFORE
+	plain += pair.limit;
+#endif
+	while (!atomic_load(&pair.is_set)) {
+#ifdef BESIDE
+		plain += pair.limit;
+#endif
+		order_spin();
+	}
+	plain = 2;
+#elif defined(BESIDE_OLD)
+	while (!old_pair.is_set) {
+		plain += old_pair.limit;
+		order_spin();
+	}
+	plain = 2;
 #elif defined(LOOP)
 	int old;
 	do {
@@ -58,9 +85,21 @@ NOINLINE static void add(void)
 #endif
 }
 
+#if defined(BESIDE) || defined(BEFORE) || defined(BESIDE_OLD)
+NOINLINE static void set(void)
+{
+	order_point();
+	atomic_store(&pair.is_set, 1);
+	old_pair.is_set = 1;
+}
+#define FIRST set
+#else
+#define FIRST add
+#endif
+
 int main(int argc, char **argv)
 {
-	order_run(argc, argv, add, add);
+	order_run(argc, argv, FIRST, add);
 	printf("%d\n", plain + atomic_load(&counter));
 	return 0;
 }
