@@ -16,6 +16,7 @@
 
 #include "preload/area.h"
 #include "preload/functions.h"
+#include "preload/msg.h"
 #include "preload/name.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
@@ -33,6 +34,10 @@ static struct {
 /* The same functions by extent, for callbacks that know only where they were called. */
 struct am_function am_functions[AM_REGION_FUNCTIONS];
 static uint32_t n_ranges;
+
+/* For those who misspell: which globs of ATOMMON_ATOMIC named a function so far; is there a module that tells us of entries? */
+static uint64_t matched;
+static bool has_entries;
 
 static uintptr_t resolved[MODULES]; /* bases of modules whose symbols were read */
 static uint32_t n_resolved;
@@ -110,7 +115,11 @@ uint32_t am_function_learn(uintptr_t pc, uint64_t *place)
 
 static bool is_region(const char *name)
 {
-	return am_glob_function(am_opt.atomic, name);
+	const uint64_t globs = am_glob_functions(am_opt.atomic, name);
+
+	if (globs & ~__atomic_load_n(&matched, __ATOMIC_RELAXED))
+		__atomic_fetch_or(&matched, globs, __ATOMIC_RELAXED);
+	return globs != 0;
 }
 
 typedef void symbol_fn(const ElfW(Sym) *symbol, const char *name, void *ctx);
@@ -158,7 +167,7 @@ static void add_function(const ElfW(Sym) *symbol, const char *text, void *ctx)
 		return;
 	const char *mangled = base_name(text, base_buf, sizeof base_buf);
 	const char *name = am_name_plain(mangled, buf, sizeof buf);
-	if (!is_region(name) && !is_region(mangled))
+	if (!is_region(name) && (mangled == name || !is_region(mangled)))
 		return;
 	uint32_t *p = find(address, true);
 	const uint32_t id = am_intern(name);
@@ -174,8 +183,10 @@ static void read_symbols(const char *file, size_t size, uintptr_t base)
 	bool has_calls = false;
 
 	each_symbol(file, size, look_for_calls, &has_calls);
-	if (has_calls)
-		each_symbol(file, size, add_function, &base);
+	if (!has_calls)
+		return;
+	__atomic_store_n(&has_entries, true, __ATOMIC_RELAXED);
+	each_symbol(file, size, add_function, &base);
 }
 
 /* Behind the reading of the program itself: `entry` is in it. */
@@ -243,6 +254,8 @@ void am_functions_resolve(void)
 	memset(table, 0, sizeof table);
 	memset(am_function_places, 0, sizeof am_function_places);
 	n_resolved = n_ranges = 0;
+	matched = 0;
+	has_entries = false;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct am_ringmodule *row = &am_area.modules[i];
 		if (row->state != 1 || !claim_module(row->base))
@@ -269,4 +282,28 @@ uint32_t am_function_region(uintptr_t address)
 		__atomic_compare_exchange_n(p, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	errno = saved;
 	return p && *p > 1 ? *p - 1 : 0;
+}
+
+void am_functions_tell_unmatched(void)
+{
+	char names[200] = "";
+	size_t at = 0, n;
+	const char *glob;
+
+	if (!am_has_functions)
+		return;
+	if (!__atomic_load_n(&has_entries, __ATOMIC_RELAXED)) {
+		am_say("ATOMMON_ATOMIC names functions, but none are seen: build with 'atommon cc' or -finstrument-functions");
+		return;
+	}
+	const uint64_t found = __atomic_load_n(&matched, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < 63 && (glob = am_glob_function_at(am_opt.atomic, i, &n)); i++)
+		if (!(found >> i & 1) && n < sizeof names - at - 8) {
+			at += am_format(names + at, sizeof names - at, at ? ", '" : "'");
+			memcpy(names + at, glob, n);
+			at += n;
+			at += am_format(names + at, sizeof names - at, "'");
+		}
+	if (at)
+		am_say("ATOMMON_ATOMIC: no function is called %s; what was inlined, or not built with 'atommon cc', is not seen", names);
 }

@@ -254,8 +254,12 @@ void am_finish(enum am_ending how)
 	 * one that did not tell its release would let another's acquire stand in the trace beside its own. */
 	if (am_drain_finish(how == AM_ENDING_EXIT ? AM_CLOSE_RECORD | AM_CLOSE_CHECK : AM_CLOSE_RECORD))
 		am_area_delete();
-	if (how == AM_ENDING_EXIT)
+	if (how == AM_ENDING_EXIT) {
+		/* Programs with one thread are seldom meant: shells, helpers. */
+		if (am_lane_count() > 1)
+			am_functions_tell_unmatched();
 		set_state(AM_PASS);
+	}
 	errno = saved;
 }
 

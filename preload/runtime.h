@@ -57,6 +57,8 @@ void am_modules_know(uintptr_t pc);
 /* Did a fn: glob name this function? Its string id, else 0. */
 uint32_t am_function_region(uintptr_t address);
 void am_functions_resolve(void);
+/* At the end: one line about names in ATOMMON_ATOMIC that fit no function. */
+void am_functions_tell_unmatched(void);
 
 /* ---- rings, consumer side -------------------------------------------------------------------- */
 

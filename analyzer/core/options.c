@@ -55,23 +55,47 @@ bool am_glob_list(const char *globs, const char *text)
 	return false;
 }
 
-bool am_glob_function(const char *atomic, const char *name)
+/* The n bytes behind the next "fn:" of a comma list, and past it; NULL: there is none. */
+static const char *next_function(const char **atomic, size_t *n)
 {
-	const char *last = name;
+	while (**atomic) {
+		const char *entry = *atomic;
+		const size_t length = strcspn(entry, ",");
+		*atomic += length + (entry[length] == ',');
+		if (length > 3 && memcmp(entry, "fn:", 3) == 0) {
+			*n = length - 3;
+			return entry + 3;
+		}
+	}
+	return NULL;
+}
+
+uint64_t am_glob_functions(const char *atomic, const char *name)
+{
+	const char *last = name, *glob;
+	uint64_t found = 0;
+	size_t n;
 
 	for (const char *p = name; (p = strstr(p, "::")); p += 2)
 		last = p + 2;
-	while (*atomic) {
-		const size_t n = strcspn(atomic, ",");
-		if (n > 3 && memcmp(atomic, "fn:", 3) == 0) {
-			const bool is_qualified = memchr(atomic + 3, ':', n - 3) != NULL;
-			if (glob_span(atomic + 3, atomic + n, name) ||
-			    (!is_qualified && glob_span(atomic + 3, atomic + n, last)))
-				return true;
-		}
-		atomic += n + (atomic[n] == ',');
-	}
-	return false;
+	for (unsigned i = 0; (glob = next_function(&atomic, &n)); i++)
+		if (glob_span(glob, glob + n, name) || (!memchr(glob, ':', n) && glob_span(glob, glob + n, last)))
+			found |= UINT64_C(1) << (i < 63 ? i : 63);
+	return found;
+}
+
+bool am_glob_function(const char *atomic, const char *name)
+{
+	return am_glob_functions(atomic, name) != 0;
+}
+
+const char *am_glob_function_at(const char *atomic, unsigned i, size_t *n)
+{
+	const char *glob;
+
+	while ((glob = next_function(&atomic, n)) && i)
+		i--;
+	return glob;
 }
 
 /* Digits with an optional K, M or G when `units`; false on anything else or overflow. */
@@ -164,14 +188,28 @@ static bool set(struct am_options *o, const struct am_option_row *row, const cha
 	}
 }
 
+/* Of one entry: no other one that a wrong separator put behind it. */
+static bool is_function_glob(const char *text, size_t n)
+{
+	if (n <= 3 || memcmp(text, "fn:", 3) != 0)
+		return false;
+	for (size_t i = 3; i < n; i++)
+		if (text[i] == ';' ||
+		    (i + 3 < n && (text[i] == ' ' || text[i] == ':') && !memcmp(text + i + 1, "fn:", 3) && text[i + 4] != ':'))
+			return false;
+	return true;
+}
+
 /* ATOMMON_ATOMIC has a little grammar of its own. */
 static bool atomic_is_valid(const char *text)
 {
+	if (!*text)
+		return false; /* nothing would be a region */
 	while (*text) {
 		const size_t n = strcspn(text, ",");
 		const bool known = (n == 6 && !memcmp(text, "marked", 6)) ||
 				   (n == 8 && !memcmp(text, "sections", 8)) ||
-				   (n > 3 && !memcmp(text, "fn:", 3));
+				   is_function_glob(text, n);
 		if (!known)
 			return false;
 		text += n + (text[n] == ',');

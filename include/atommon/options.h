@@ -78,5 +78,9 @@ bool am_glob_list(const char *globs, const char *text);
 bool am_glob(const char *glob, const char *text);
 /* Does a fn:GLOB of the comma list `atomic` name this function? Account::withdraw is a withdraw, too. */
 bool am_glob_function(const char *atomic, const char *name);
+/* Which of them do, in bits from 0; from the 64th on they share one. */
+uint64_t am_glob_functions(const char *atomic, const char *name);
+/* The glob of the one with number i from 0, n bytes; NULL: there are not so many. */
+const char *am_glob_function_at(const char *atomic, unsigned i, size_t *n);
 
 #endif

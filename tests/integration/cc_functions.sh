@@ -24,6 +24,49 @@ for cc in gcc clang-14; do
 	rm -f recursion
 done
 
+# Names that fit no function are said once, at the end, by programs with threads.
+said() { # said ATOMIC PROGRAM
+	preload ATOMMON_ATOMIC="$1" "$2" 2>&1 >out | sed -n 's/^atommon: //p'
+}
+check "bank builds" atommon-cc -g -O1 "$TOP/doc/examples/bank.c" -o bank -pthread
+check "bank builds without us" cc -g -O1 "$TOP/doc/examples/bank.c" -o plain -pthread
+check "one thread builds" atommon-cc -g -O1 -xc - -o single <<<'int main(void) { return 0; }'
+same "nothing about names that fit" "" "$(said 'fn:with*,fn:main,sections' ./bank)"
+same "names that do not" "ATOMMON_ATOMIC: no function is called 'withdrw', 'b*k'" \
+	"$(said 'fn:withdrw,fn:main,fn:b*k' ./bank | cut -d';' -f1)"
+same "a wrong separator" "ATOMMON_ATOMIC='fn:withdraw;fn:main': expected marked|sections|fn:GLOB, comma list" \
+	"$(said 'fn:withdraw;fn:main' ./bank | cut -d';' -f1,2)"
+same "no function is seen at all" "ATOMMON_ATOMIC names functions, but none are seen" "$(said fn:withdraw ./plain | cut -d: -f1)"
+same "a program with one thread says nothing" "" "$(said fn:withdraw ./single)"
+same "nor does a shell" "ATOMMON_ATOMIC: no function is called 'x'" "$(said fn:x 'sh' <<<./bank | cut -d';' -f1)"
+cat >later.c <<'EOF'
+static int shared;
+void later(void)
+{
+	shared++;
+}
+EOF
+cat >opens.c <<'EOF'
+#include <dlfcn.h>
+#include <pthread.h>
+static void *run(void *function)
+{
+	((void (*)(void))function)();
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+	void *lib = dlopen("./later.so", RTLD_NOW);
+	if (!lib || pthread_create(&t, NULL, run, dlsym(lib, "later")))
+		return 1;
+	return pthread_join(t, NULL);
+}
+EOF
+check "a library builds" atommon-cc -g -O1 -fPIC -shared later.c -o later.so
+check "what opens it builds" atommon-cc -g -O1 opens.c -o opens -pthread -ldl
+same "a function of a library that came later" "" "$(said fn:later ./opens)"
+
 ATOMMON_CXX=clang++-14 check "a program of inline functions builds" \
 	atommon-c++ -g -O2 "$TOP/tests/prog/cc_inline.cc" -o inlined -pthread
 preload ATOMMON_MODE=record ATOMMON_TRACE=inline.atm ATOMMON_ATOMIC='fn:*' ./inlined >out

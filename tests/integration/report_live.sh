@@ -51,7 +51,8 @@ check "build with -finstrument-functions" gcc -g -finstrument-functions -o fn "$
 err=$(preload ATOMMON_ATOMIC=fn:ta* ./fn 2>&1)
 contains "functions: the function is the region" "$err" 'Region "take" was not atomic: split critical section.'
 same "functions: others are not" "" "$(preload ATOMMON_ATOMIC=fn:pop ./fn 2>&1)"
-same "annotations count only when asked for" "" "$(preload ATOMMON_ATOMIC=fn:none "$PROG/report_lost" 2>&1 >/dev/null)"
+same "annotations count only when asked for" "" \
+	"$(preload ATOMMON_ATOMIC=fn:none "$PROG/report_lost" 2>&1 >/dev/null | grep -v 'names functions, but none are seen')"
 err=$(preload ATOMMON_ATOMIC=marked,fn:none "$PROG/report_lost" 2>&1 >/dev/null)
 contains "annotations and functions" "$err" 'Region "withdraw"'
 

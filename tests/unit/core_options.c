@@ -51,13 +51,40 @@ Test(options, every_type_is_read)
 	cr_assert_eq(warnings, 0);
 }
 
+Test(options, names_of_cxx_are_globs)
+{
+	static char *const good[] = {"ATOMMON_ATOMIC=fn:operator new", "ATOMMON_ATOMIC=fn:a::fn::b", "ATOMMON_ATOMIC=fn:fn",
+				     "ATOMMON_ATOMIC=fn:*::operator|"};
+
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		cr_assert_str_eq(parse(good[i]).atomic, good[i] + 15);
+		cr_assert_eq(warnings, 0, "%s", good[i]);
+	}
+}
+
+Test(options, each_glob_knows_its_functions)
+{
+	const char *atomic = "fn:with*,marked,fn:a::b,sections,fn:nothing";
+	size_t n;
+
+	cr_assert_eq(am_glob_functions(atomic, "withdraw"), 1);
+	cr_assert_eq(am_glob_functions(atomic, "bank::withdraw"), 1);
+	cr_assert_eq(am_glob_functions(atomic, "a::b"), 2);
+	cr_assert_eq(am_glob_functions(atomic, "sections"), 0);
+	cr_assert_eq(am_glob_functions("fn:*,fn:a", "a"), 3);
+	cr_assert_eq(strncmp(am_glob_function_at(atomic, 2, &n), "nothing", 7), 0);
+	cr_assert_eq(n, 7);
+	cr_assert_null(am_glob_function_at(atomic, 3, &n));
+}
+
 Test(options, a_bad_value_is_one_warning_and_the_default)
 {
 	static char *const bad[] = {
 		"ATOMMON_MODE=chek",	  "ATOMMON_BUFFER=1X",	  "ATOMMON_BUFFER=1K",
 		"ATOMMON_BUFFER=8M",	  "ATOMMON_EXITCODE=256", "ATOMMON_EXITCODE=-1",
 		"ATOMMON_EXITCODE=",	  "ATOMMON_STACK=0",	  "ATOMMON_ENABLED=yes",
-		"ATOMMON_ATOMIC=section", "ATOMMON_TRACE_MAX=1",  "ATOMMON_MEM_MAX=99999999999999999999G",
+		"ATOMMON_ATOMIC=section", "ATOMMON_ATOMIC=",	  "ATOMMON_ATOMIC=fn:a;fn:b",
+		"ATOMMON_ATOMIC=fn:a fn:b", "ATOMMON_ATOMIC=fn:a:fn:b", "ATOMMON_TRACE_MAX=1",  "ATOMMON_MEM_MAX=99999999999999999999G",
 	};
 	const struct am_options defaults = parse(NULL);
 
