@@ -86,11 +86,14 @@ struct am_ctp_object {
 	bool aligned;	/* data: every access lies at a multiple of its own size */
 };
 
+/* Of a read: an exchange of its thread expects what it reads (unused.h); no cycle of conflicts runs over it. */
+enum { AM_CTP_VOUCHED = 0x80 };
+
 struct am_ctp_event {
 	uint8_t kind;  /* enum am_kind */
 	uint8_t mode;  /* enum am_mode of acquire, release */
 	uint8_t order; /* 1 + C11 memory order, 0 plain */
-	uint8_t flags; /* AM_TIMED_OUT */
+	uint8_t flags; /* AM_TIMED_OUT; AM_CTP_VOUCHED */
 	uint32_t thread, pos; /* position within its thread, from 0 */
 	uint32_t object; /* object; thread of fork and join; region of begin and end */
 	uint32_t aux;	 /* mutex of wait and wake */

@@ -188,6 +188,7 @@ static int32_t serial(struct am_direct *d, const struct am_query *q)
 			const struct am_ctp_event *a = &ctp->events[u], *b = &ctp->events[v];
 			if (!am_ctp_is_access(a) || !am_ctp_is_access(b) || a->thread == b->thread ||
 			    (!am_ctp_is_store(a) && !am_ctp_is_store(b)) || a->loc != b->loc ||
+			    (a->flags | b->flags) & AM_CTP_VOUCHED ||
 			    (a->thread == c.home && !am_goal_in_region(ctp, q->region, u)) ||
 			    (b->thread == c.home && !am_goal_in_region(ctp, q->region, v)))
 				continue;

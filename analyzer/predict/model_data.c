@@ -1,6 +1,7 @@
 /* Memory of the models: what the four have in common, and its life. Runs in tools. */
 /* SPDX-License-Identifier: MIT */
 #include "model_state.h"
+#include "unused.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ void am_build_note(struct am_build *b, uint32_t e, uint32_t x)
 {
 	am_ctp_at(b->ctp, x)->origin = e;
 	am_ctp_at(b->ctp, x)->order = am_run_raw(b->run, e)->order & AM_ORDER_MASK;
+	if (am_is_vouched(am_run_raw(b->run, e)))
+		am_ctp_at(b->ctp, x)->flags |= AM_CTP_VOUCHED;
 	if (b->event[e - b->low] == AM_NONE)
 		b->event[e - b->low] = x;
 }

@@ -65,7 +65,7 @@ static void find_conflicts(struct builder *b)
 	struct am_list *at = am_zalloc(ctp->loc_count, sizeof *at);
 	for (uint32_t e = 0; e < ctp->event_count; e++) {
 		const struct am_ctp_event *v = &ctp->events[e];
-		if (!am_ctp_is_access(v) ||
+		if (!am_ctp_is_access(v) || v->flags & AM_CTP_VOUCHED ||
 		    (v->thread == home && !am_goal_in_region(ctp, region, e)))
 			continue;
 		struct am_list *l = &at[v->loc];

@@ -7,8 +7,15 @@
 
 #include <stdlib.h>
 
+struct expected {
+	uint64_t object;
+	uint32_t size, node;
+};
+
 struct thread {
 	VEC(uint32_t) last; /* by node: 1 + position of its last use, 0 none */
+	/* What compare-and-exchanges that succeeded expected, and of which bytes; the earliest at the end. */
+	VEC(struct expected) attempt;
 	uint32_t step;	    /* position of the step of the thread behind the one at hand */
 	/* A compare-and-exchange: the outcome of its comparison, the two sides; and what it expects, if it is that step. */
 	uint32_t outcome, found, expected, confirmed;
@@ -77,6 +84,23 @@ static void define(struct am_event *e)
 			       .object = AM_OP_CONST | width << 8, .value = e->value, .expr = e->expr};
 }
 
+static void add_attempt(struct thread *t, const struct am_event *e, uint32_t node)
+{
+	*vec_push(&t->attempt) = (struct expected){e->object, e->size, node};
+}
+
+static bool is_expected(const struct thread *t, const struct am_event *read)
+{
+	enum { NEAREST = 64 };
+	const uint32_t n = t->attempt.n;
+
+	for (uint32_t i = n; i-- > 0 && n - i <= NEAREST;)
+		if (t->attempt.at[i].node == read->expr && t->attempt.at[i].object == read->object &&
+		    t->attempt.at[i].size == read->size)
+			return true;
+	return false;
+}
+
 /* Backwards: the branch, the comparison, the exchange itself. */
 static void follow_exchange(struct thread *t, const struct am_event *e)
 {
@@ -88,6 +112,8 @@ static void follow_exchange(struct thread *t, const struct am_event *e)
 		t->expected = (uint32_t)(e->value >> 32);
 	} else if (is_step(e->kind)) {
 		t->confirmed = e->kind == AM_UPDATE && e->expr && e->expr == t->found ? t->expected : 0;
+		if (t->confirmed)
+			add_attempt(t, e, t->confirmed);
 		t->found = t->expected = t->outcome = 0;
 	}
 }
@@ -106,6 +132,8 @@ static void look(struct thread *t, struct am_event *e, uint32_t at)
 			define(e);
 			return;
 		}
+		if (is_expected(t, e))
+			e->order |= AM_ORDER_AGAIN;
 	}
 	follow_exchange(t, e);
 	if (e->kind == AM_EXPR)
@@ -131,6 +159,6 @@ void am_unused_replace(struct am_event *events, uint32_t n)
 		look(&threads.at[events[i].thread], &events[i], i);
 	}
 	for (uint32_t i = 0; i < threads.n; i++)
-		free(threads.at[i].last.at);
+		free(threads.at[i].last.at), free(threads.at[i].attempt.at);
 	free(threads.at);
 }

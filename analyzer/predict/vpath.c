@@ -1,6 +1,7 @@
 /* Shortest violation path, by breadth-first search over the schedule. No state. */
 /* SPDX-License-Identifier: MIT */
 #include "vpath.h"
+#include "unused.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +33,15 @@ static bool is_access(const struct search *s, uint32_t i)
 	return at(s, i)->reads || at(s, i)->writes;
 }
 
-/* Updates that commute may as well have come the other way round (am_commutes). */
+/* Updates that commute may as well have come the other way round (am_commutes); a read that an exchange vouches for may as well
+ * have been made with it. */
 static bool is_conflict(const struct search *s, uint32_t i, uint32_t k)
 {
-	const uint32_t commutes = am_commutes(am_run_raw(s->run, s->schedule[i]));
+	const struct am_event *a = am_run_raw(s->run, s->schedule[i]), *b = am_run_raw(s->run, s->schedule[k]);
+	const uint32_t commutes = am_commutes(a);
 
-	return am_run_conflict(at(s, i), at(s, k)) &&
-	       !(commutes && commutes == am_commutes(am_run_raw(s->run, s->schedule[k])));
+	return am_run_conflict(at(s, i), at(s, k)) && !(commutes && commutes == am_commutes(b)) && !am_is_vouched(a) &&
+	       !am_is_vouched(b);
 }
 
 /* Positions after i that one step leads to. Returns the one that closes the path, or AM_NONE. */

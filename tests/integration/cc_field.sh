@@ -132,7 +132,7 @@ done <<<"$more"
 
 # An exchange that fails is tried again: a schedule in which it does breaks nothing, and is not told.
 if command -v clang-14 >/dev/null; then
-	for form in wrong:1 fixed:3; do
+	for form in wrong:1 fixed:0; do
 		p=${form%:*}
 		rm -f "$p.atm"
 		check "stack_aba, $p: builds, symbolic" build stack_aba "$p" --symbolic -O1 "-D${p^^}"
@@ -140,7 +140,7 @@ if command -v clang-14 >/dev/null; then
 		atommon-predict "$p.atm" >out 2>&1
 		same "stack_aba, $p: predicted or not" "${form#*:}" $?
 	done
-	check "stack_aba, fixed: says why" grep -q 'its exchange fails' out
+	check "stack_aba, fixed: all its regions are proved" grep -q '[1-9][0-9]* proved, 0 undecided' out
 fi
 
 for cc in gcc clang-14; do

@@ -48,5 +48,17 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	ATOMMON_CC=$cc both $cc -O2
 done
-if command -v clang-14 >/dev/null; then both symbolic --symbolic -O1; fi
+predicted() { # predicted OPTION...: status of atommon-predict for a run in a good order
+	build prepared prepared --symbolic -O1 "$@" || return
+	rm -f t.atm
+	preload ATOMMON_ATOMIC=fn:take ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prepared good >out 2>&1
+	atommon-predict t.atm >out 2>&1
+	echo $?
+}
+
+if command -v clang-14 >/dev/null; then
+	both symbolic --symbolic -O1
+	same "an exchange that finds what was there before is not predicted to break" 0 "$(predicted)"
+	same "a store in its place is" 1 "$(predicted -DLOST)"
+fi
 finish
