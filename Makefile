@@ -16,6 +16,7 @@ CC  ?= gcc
 CXX ?= g++
 LLVM_CONFIG ?= llvm-config-14
 PASS_CXX ?= clang++-14
+PASS_CC ?= clang-14
 FUZZ_CC ?= clang-14
 
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
@@ -107,6 +108,9 @@ $(O)/obj/preload/%.c.o: preload/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(preload_flags) -MMD -MP -c -o $@ $<
+
+# Its callers keep what they have in vector registers.
+$(O)/obj/preload/ask.c.o: preload_flags += -mgeneral-regs-only
 
 $(O)/obj/preload/%.S.o: preload/%.S
 	$(call say,AS,$<)

@@ -65,12 +65,23 @@ inst_pass := $(foreach v,$(inst_llvm),$(O)/lib/atommon/twin-$(v).so) \
 	$(foreach v,$(filter 14 15 16,$(inst_llvm)),$(O)/lib/atommon/symbolic-$(v).so)
 inst_files += $(inst_pass)
 
+# What the twin pass puts into watched code: bitcode of the oldest of them, which the others read too.
+inst_access := $(O)/obj/instrument/pass/access
+$(inst_access).bc: instrument/pass/access.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PASS_CC) -Iinclude -I. -std=gnu17 -Wall -Wextra -Werror -O2 -fPIC -fno-plt -fno-exceptions -fno-asynchronous-unwind-tables \
+		-fno-stack-protector -fcf-protection=none -fomit-frame-pointer -D_GNU_SOURCE -MMD -MP -MF $(@:.bc=.d) -c -emit-llvm -o $@ $<
+$(inst_access).inc: $(inst_access).bc
+	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@.new && mv $@.new $@
+$(foreach v,$(inst_llvm),$(O)/lib/atommon/twin-$(v).so): $(inst_access).inc
+
 define inst_pass_rule
 $(O)/lib/atommon/%-$(1).so: instrument/pass/%.cc
 	$$(call say,PASS,$$@)
 	$$(Q)mkdir -p $$(@D) $(O)/obj/instrument/pass
 	$$(Q)$(if $(filter 14,$(1)),$(PASS_CXX),clang++-$(1)) -isystem $$(shell $(if $(filter 14,$(1)),$(LLVM_CONFIG),llvm-config-$(1)) --includedir) \
-		-Iinclude -I. -std=gnu++17 -Wall -Wextra -Werror -O2 -fno-rtti -fno-exceptions -fPIC -shared \
+		-Iinclude -I. -I$(dir $(inst_access)) -std=gnu++17 -Wall -Wextra -Werror -O2 -fno-rtti -fno-exceptions -fPIC -shared \
 		-D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS \
 		-MMD -MP -MF $(O)/obj/instrument/pass/$$*-$(1).d -o $$@ $$<
 endef

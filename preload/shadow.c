@@ -209,9 +209,7 @@ void am_shadow_forget(void)
 	am_area_wipe(am_shadow_giants, sizeof am_shadow_giants);
 	memset(&pool, 0, sizeof pool);
 	memset(&am_view_open, 0, sizeof am_view_open);
-	memset(&am_view, 0, sizeof am_view);
-	am_view_doubt();
-	am_view.calm = ~UINT64_C(0);
+	am_view = (struct am_view)AM_VIEW_NEW;
 	am_view_mode = AM_VIEW_UNSET;
 }
 

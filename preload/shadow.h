@@ -39,37 +39,24 @@ extern volatile int __atommon_armed;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-enum {
-	AM_SHADOW_GIANT = 28, /* log2 of the bytes behind one entry of the first table */
-	/* and of the second: a chunk of cells is twice as big. Small, so that the entry itself tells of most memory that
-	 * no region was there, and a program's accesses outside regions do not touch cells. */
-	AM_SHADOW_CHUNK = 12,
-	AM_SHADOW_USER = 47,
-};
-/* Both tables hold addresses from which the place of address 0 would be found, so that a whole address of the
- * application is the index into the second table, and twice it the way to its cell. 0: nothing there yet. */
 extern uintptr_t am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)] __attribute__((visibility("hidden")));
+#define AM_SHADOW_GIANTS (sizeof am_shadow_giants / sizeof *am_shadow_giants)
 
-/* Where the cell of address 0 would be, if it were in the chunk of this address; 0: there is none (yet). */
 static inline __attribute__((always_inline)) uintptr_t am_shadow_chunk(uintptr_t address)
 {
-	const uintptr_t giant = address >> AM_SHADOW_GIANT;
-
-	if (am_unlikely(giant >= sizeof am_shadow_giants / sizeof *am_shadow_giants))
-		return 0;
-	const uintptr_t g = __atomic_load_n(&am_shadow_giants[giant], __ATOMIC_ACQUIRE);
-	if (am_unlikely(!g))
-		return 0;
-	/* partner: am_shadow_make */
-	return __atomic_load_n((uintptr_t *)(g + (address >> AM_SHADOW_CHUNK) * sizeof g), __ATOMIC_ACQUIRE);
+	return am_fast_chunk(am_shadow_giants, AM_SHADOW_GIANTS, address);
 }
 
-/* The cell of the 8 bytes from `word` on, which is a multiple of 8. */
-static inline struct am_cell *am_shadow_cell(uintptr_t chunk, uintptr_t word)
-{
-	_Static_assert(sizeof(struct am_cell) == 16, "twice the 8 bytes that it stands for");
-	return (struct am_cell *)(chunk + word * 2);
-}
+/* A thread that has done nothing yet. */
+#define AM_VIEW_NEW                                                                                        \
+	{                                                                                                  \
+		.shown = {.fast = AM_STRETCH_NONE,                                                         \
+			  .idle = ~UINT64_C(0),                                                            \
+			  .giants = am_shadow_giants,                                                      \
+			  .n_giants = AM_SHADOW_GIANTS,                                                    \
+			  .open = &am_view_open.word},                                                     \
+		.calm = ~UINT64_C(0),                                                                      \
+	}
 
 /* The cell of an address, NULL where there is none (yet). */
 static inline struct am_cell *am_shadow_find(uintptr_t address)
@@ -106,7 +93,12 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 enum { AM_VIEW_VOLATILE = 1 << 3 };
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here);
-/* The same for one that stands for another before it: true if nothing had to be logged. */
+/* What am_view_is_done() does not do: `what` is the size, and bits of these. No register is kept, or all but %r11 and
+ * those for floating-point numbers and vectors (ask.S). */
+enum { AM_ASK_READS = 1 << 8, AM_ASK_WRITES = 1 << 9, AM_ASK_VOLATILE = 1 << 10 };
+void am_tsan_ask(void *p, unsigned what, uintptr_t pc, uintptr_t cfa);
+void am_tsan_ask_kept(void *p, unsigned what, uintptr_t pc, uintptr_t cfa) __attribute__((no_caller_saved_registers, visibility("hidden")));
+/* As am_view_access, for one that stands for another before it: true if nothing had to be logged. */
 bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_here here);
 /* Within a line of 64 bytes. */
 void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
@@ -206,9 +198,7 @@ static inline bool am_view_is_idle(void)
 
 static inline bool am_view_is_ours(const struct am_cell *c)
 {
-	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-
-	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, am_view.stretch);
+	return am_fast_is_ours(c, am_view.stretch);
 }
 
 /* Is there nothing to do for an access of up to 8 bytes, of any kind? If not, ask further. */
@@ -249,39 +239,6 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 
 /* ---- the fast path --------------------------------------------------------------------------- */
 
-/* Where a lazy access was made, for the one who may have to tell it late: the return address, above it 16 bits that
- * tell addresses of one place apart; 0 there: it is just being written. Found by the cell's own address, reads and writes side by side. Half of the
- * places are for mappings and stacks, half for the program's own data, which large arrays spare: chunks lie so that
- * one bit of their address is bit 45 of the application's (shadow.c). */
-enum {
-	AM_PLACES_HALF = 512 * 16,
-	AM_PLACES_BIT = AM_SHADOW_CHUNK + 1,
-	AM_PLACES_MASK = 2 * AM_PLACES_HALF - 16,
-	AM_PLACES_OWNER = 2 * AM_PLACES_HALF / 8, /* behind them: whose they are */
-	AM_PLACES_BYTES = 2 * AM_PLACES_HALF + 8,
-};
-_Static_assert(AM_PLACES_HALF == 1 << AM_PLACES_BIT, "the half is told by the lowest bit of a chunk's number");
-
-static inline uint64_t *am_view_place(uint64_t *places, const struct am_cell *c, bool writes)
-{
-	return places + ((uintptr_t)c & AM_PLACES_MASK) / 8 + writes;
-}
-
-static inline uint16_t am_view_place_tag(uintptr_t address)
-{
-	return (uint16_t)(address >> AM_SHADOW_CHUNK);
-}
-
-/* In two stores, which takes fewer instructions than to put the two together. */
-static inline __attribute__((always_inline)) void am_view_put_place(uint64_t *place, uintptr_t address, uintptr_t pc)
-{
-	const uint16_t tag = am_view_place_tag(address);
-
-	__atomic_store_n(place, pc, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__builtin_memcpy((char *)place + 6, &tag, sizeof tag);
-}
-
 /* The return address, 0 if this is not the place of that address any more. */
 static inline uintptr_t am_view_read_place(const uint64_t *place, uintptr_t address)
 {
@@ -293,8 +250,6 @@ static inline uintptr_t am_view_read_place(const uint64_t *place, uintptr_t addr
 /*
  * The whole of a callback for one access that does not cross a word, if it is known or can be
  * remembered in its cell; `fast` tells whether that may be asked at all.
- * The cell is not changed in one step: an access of another thread in the same few nanoseconds would
- * be a race, whose order the callbacks, which come before the accesses, cannot tell either.
  */
 static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c, uintptr_t address,
 							       uint64_t bytes, bool writes,
@@ -311,9 +266,21 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 	case AM_SHORT_LAZY:
 		break;
 	}
-	__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
-	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
+	am_fast_keep(c, next, writes, v->places, address, pc);
 	return true;
+}
+
+/* Is there nothing to do for a plain access but what is done here? */
+static inline __attribute__((always_inline)) bool am_view_is_done(uintptr_t at, unsigned size,
+								  bool writes, uintptr_t pc)
+{
+	if (am_unlikely(!am_fast_is_in_word(at, size)))
+		return false;
+	const uintptr_t chunk = am_shadow_chunk(at);
+	if (!chunk) /* nobody was near: the usual thing outside regions */
+		return am_likely(am_view_is_idle());
+	struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
+	return am_view_fast(c, at, am_fast_bytes(at, size), writes, pc) || (am_view_is_idle() && am_view_is_ours(c));
 }
 
 #endif

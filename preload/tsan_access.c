@@ -17,13 +17,6 @@
 /* 1 selects the watched versions of functions (instrument/pass/twin.h); set in init.c. */
 AM_EXPORT volatile int __atommon_armed = 0;
 
-/* Does an access of `size` bytes stay within its shadow word? */
-#define IN_WORD(address, size)                                                                     \
-	((size) == 8 ? ((address)&7) == 0 : (size) < 8 && ((address)&7) + (size) <= 8)
-/* The bytes of an access that does. */
-#define BYTES_AT(address, size)                                                                    \
-	((size) == 8 ? AM_CELL_BYTES : ((UINT64_C(1) << (size)) - 1) << ((address)&7))
-
 static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatile,
 		struct am_here here)
 {
@@ -31,16 +24,14 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 		am_view_access(kind, (uintptr_t)p, size, is_volatile ? AM_VIEW_VOLATILE : 0, here);
 }
 
-/* All that the fast paths do not take: `what` is the size, and the bits below. */
-enum { READS = 1 << 8, WRITES = 1 << 9, IS_VOLATILE = 1 << 10 };
-
 /* Of an access to two words, the part in one of them. */
 static bool settles(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)
 {
 	return am_view_fast(c, at, bytes, writes, pc) || am_late_take(&am_view, c, at, bytes, writes, pc);
 }
 
-static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
+/* All that the fast paths do not take. */
+__attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
 {
 	const struct am_here here = {pc, cfa};
 
@@ -51,39 +42,27 @@ static __attribute__((noinline)) void slowly(void *p, unsigned what, uintptr_t p
 	struct am_cell *c = am_shadow_find(at);
 	if (am_view_is_idle()) { /* another's, which does not matter; or of two words, or more */
 		struct am_cell *last = am_shadow_find(at + size - 1);
-		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_idle(&am_view, am_cell_load(c), what & WRITES)) &&
+		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_idle(&am_view, am_cell_load(c), what & AM_ASK_WRITES)) &&
 		    (c == last || !last || am_view_is_ours(last) ||
-		     am_late_is_idle(&am_view, am_cell_load(last), what & WRITES)))
+		     am_late_is_idle(&am_view, am_cell_load(last), what & AM_ASK_WRITES)))
 			return;
-	} else if (c && am_view.fast != AM_STRETCH_NONE && (what & (READS | IS_VOLATILE)) != (READS | IS_VOLATILE)) {
+	} else if (c && am_view.fast != AM_STRETCH_NONE && (what & (AM_ASK_READS | AM_ASK_VOLATILE)) != (AM_ASK_READS | AM_ASK_VOLATILE)) {
 		const unsigned offset = at & 7, n = offset + size <= 8 ? size : 8 - offset;
 		struct am_cell *last = n < size ? am_shadow_find(at + n) : NULL;
 		if (n == size) {
-			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & WRITES, pc))
+			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & AM_ASK_WRITES, pc))
 				return;
-		} else if (last && size <= 8 && settles(c, at, am_filter_bytes(offset, n), what & WRITES, pc) &&
-			   settles(last, at + n, am_filter_bytes(0, size - n), what & WRITES, pc)) {
+		} else if (last && size <= 8 && settles(c, at, am_filter_bytes(offset, n), what & AM_ASK_WRITES, pc) &&
+			   settles(last, at + n, am_filter_bytes(0, size - n), what & AM_ASK_WRITES, pc)) {
 			return;
 		}
 	}
 	/* The write of x += 1 stands for its read, as long as nothing has to be logged. */
-	if (what & READS && !(what & WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
-		one(AM_READ, p, what & 0xff, what & IS_VOLATILE, here);
-	if (what & WRITES)
-		one(AM_WRITE, p, what & 0xff, what & IS_VOLATILE, here);
+	if (what & AM_ASK_READS && !(what & AM_ASK_WRITES && am_view_settles((uintptr_t)p, what & 0xff, true, here)))
+		one(AM_READ, p, what & 0xff, what & AM_ASK_VOLATILE, here);
+	if (what & AM_ASK_WRITES)
+		one(AM_WRITE, p, what & 0xff, what & AM_ASK_VOLATILE, here);
 	am_view_rest();
-}
-
-/* Is there nothing to do but what is done here? */
-static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
-{
-	if (am_unlikely(!IN_WORD(at, size)))
-		return false;
-	const uintptr_t chunk = am_shadow_chunk(at);
-	if (!chunk) /* nobody was near: the usual thing outside regions */
-		return am_likely(am_view_is_idle());
-	struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
-	return am_view_fast(c, at, BYTES_AT(at, size), writes, pc) || (am_view_is_idle() && am_view_is_ours(c));
 }
 
 /* Nothing is called but at the end, so that no register has to be saved. */
@@ -92,16 +71,16 @@ static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
 		/* A volatile load may be made again: it is logged (view.c). */                    \
-		if ((is_volatile && reads && !am_view_is_idle()) || !is_done(at, bytes, writes, pc)) \
-			slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |            \
-					  (is_volatile ? IS_VOLATILE : 0),                         \
+		if ((is_volatile && reads && !am_view_is_idle()) || !am_view_is_done(at, bytes, writes, pc)) \
+			am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |            \
+					  (is_volatile ? AM_ASK_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \
 	}                                                                                          \
 	AM_EXPORT void name##_pc(void *p, void *pc)                                                \
 	{                                                                                          \
 		(void)pc;                                                                          \
-		slowly(p, bytes | (reads ? READS : 0) | (writes ? WRITES : 0) |                    \
-				  (is_volatile ? IS_VOLATILE : 0),                                 \
+		am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |                    \
+				  (is_volatile ? AM_ASK_VOLATILE : 0),                                 \
 		       (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());  \
 	}
 AM_TSAN_ACCESSES(ACCESS)
@@ -132,8 +111,8 @@ AM_EXPORT void __tsan_vptr_read(void **p)
 {
 	const uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 
-	if (!is_done((uintptr_t)p, sizeof *p, false, pc))
-		slowly(p, sizeof *p | READS, pc, (uintptr_t)__builtin_dwarf_cfa());
+	if (!am_view_is_done((uintptr_t)p, sizeof *p, false, pc))
+		am_tsan_ask(p, sizeof *p | AM_ASK_READS, pc, (uintptr_t)__builtin_dwarf_cfa());
 }
 
 /* A constructor or destructor that sets the pointer to what it already is has changed nothing. */
@@ -141,8 +120,8 @@ AM_EXPORT void __tsan_vptr_update(void **p, void *value)
 {
 	const uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 
-	if (*p != value && !is_done((uintptr_t)p, sizeof *p, true, pc))
-		slowly(p, sizeof *p | WRITES, pc, (uintptr_t)__builtin_dwarf_cfa());
+	if (*p != value && !am_view_is_done((uintptr_t)p, sizeof *p, true, pc))
+		am_tsan_ask(p, sizeof *p | AM_ASK_WRITES, pc, (uintptr_t)__builtin_dwarf_cfa());
 }
 
 AM_EXPORT void __tsan_init(void)
@@ -156,8 +135,8 @@ AM_EXPORT void __tsan_init(void)
 static inline __attribute__((always_inline)) void range(const void *p, size_t n, bool writes, struct am_here here)
 {
 	if (n <= 8 && (n & (n - 1)) == 0 && n != 0) {
-		if (!is_done((uintptr_t)p, (unsigned)n, writes, here.pc))
-			slowly((void *)p, (unsigned)n | (writes ? WRITES : READS), here.pc, here.cfa);
+		if (!am_view_is_done((uintptr_t)p, (unsigned)n, writes, here.pc))
+			am_tsan_ask((void *)p, (unsigned)n | (writes ? AM_ASK_WRITES : AM_ASK_READS), here.pc, here.cfa);
 	} else {
 		am_view_range(writes ? AM_WRITE : AM_READ, (uintptr_t)p, n, here);
 	}

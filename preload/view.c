@@ -14,7 +14,9 @@
 
 uint32_t am_view_mode;
 struct am_view_open am_view_open;
-__thread struct am_view am_view = {.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .calm = ~UINT64_C(0)};
+__thread struct am_view am_view = AM_VIEW_NEW;
+/* The same to compiled code. */
+extern __thread struct am_view AM_FAST_VIEW __attribute__((alias("am_view"), visibility("default"), tls_model("initial-exec")));
 
 static uint64_t last_block;
 

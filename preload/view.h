@@ -4,18 +4,18 @@
 #ifndef ATOMMON_PRELOAD_VIEW_H
 #define ATOMMON_PRELOAD_VIEW_H
 
-#include "preload/filter.h"
+#include "preload/fast.h"
 
 struct am_deferred; /* defer.h */
 
 /* Thread-local, initial-exec. The first line is what an access looks at. */
 struct am_view {
-	/* `stretch` | AM_CELL_LAZY while lazy accesses need no questions, else AM_STRETCH_NONE */
-	uint64_t fast;
-	/* am_view_open while accesses to what is nobody's or this thread's concern nobody; or ~0 */
-	uint64_t idle;
-	uint64_t stretch;   /* in place (filter.h); 0: no block of numbers yet */
-	uint64_t *places;   /* where they were made, newest by address: see am_view_place */
+	union {
+		struct am_fast shown; /* to compiled code, as AM_FAST_VIEW */
+		struct {
+			AM_FAST_FIELDS
+		};
+	};
 	struct am_deferred *defer;
 	uint64_t limit;	    /* am_tls.limit while something waits */
 	/* am_tls.head if nothing stands in the way of letting things wait, and nothing was logged since: the newest
@@ -35,9 +35,9 @@ struct am_view {
 	uint8_t has_stack;    /* what others did on its stack before was forgotten */
 	uint8_t is_waiting;   /* the outermost region is open and not told */
 	uint8_t is_telling;   /* what waits is being told */
-} __attribute__((aligned(64)));
+};
 extern __thread struct am_view am_view
-	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+	__attribute__((visibility("hidden"), tls_model("initial-exec"), aligned(64)));
 
 /* Ask again at the next access. */
 static inline void am_view_doubt(void)

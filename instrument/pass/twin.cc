@@ -3,6 +3,7 @@
 // a pass plugin, before the optimisers and the sanitizer's own pass.
 //
 // SPDX-License-Identifier: MIT
+#include "instrument/pass/inline.h"
 #include "instrument/pass/twin.h"
 
 #include "atommon/containers.h"
@@ -180,10 +181,12 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 			pb.registerPipelineStartEPCallback(
 				[](ModulePassManager &mpm, auto) { mpm.addPass(Twin()); });
 			pb.registerOptimizerLastEPCallback(
-				[](ModulePassManager &mpm, auto) {
+				[](ModulePassManager &mpm, auto level) {
 					mpm.addPass(Counters());
 					mpm.addPass(Copies());
 					mpm.addPass(Strings());
+					if (level.getSpeedupLevel() > 0)
+						mpm.addPass(atommon::Inline());
 				});
 		}};
 }

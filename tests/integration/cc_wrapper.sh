@@ -146,13 +146,20 @@ fi
 # beside one that says it is watched.
 cat >count.c <<'END'
 #include <unistd.h>
-static void called(void) { write(1, "!", 1); }
+__attribute__((used)) static void called(void) { write(1, "!", 1); }
 #ifdef ARMED
 int __atommon_armed = 1;
 #endif
 void __tsan_write4(void *p) { (void)p; called(); }
 void __tsan_read4(void *p) { (void)p; called(); }
 void __tsan_read_write4(void *p) { (void)p; called(); }
+/* These keep all registers. */
+#define KEEPS(name) \
+	".globl " name "\n.type " name ", @function\n" name ":\n" \
+	"push %rax\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %r8\npush %r9\npush %r10\npush %r11\n" \
+	"call called\n" \
+	"pop %r11\npop %r10\npop %r9\npop %r8\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %rax\nret\n"
+__asm__(KEEPS("__atommon_read4") KEEPS("__atommon_write4") KEEPS("__atommon_read_write4"));
 END
 cat >three.S <<'END'
 .globl three

@@ -1,0 +1,26 @@
+/*
+ * libatommon-stub.so: what watched code with the fast path in it (instrument/pass/access.c) needs to be linked with. The
+ * preload library's come first when it is there. A layout that it does not know any more is found here, and makes
+ * the program ask for each access; so a name that was once here stays.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "atommon/inlined.h"
+#include "preload/fast.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const uint64_t none_open;
+
+/* Asks always: idle is not what open points to, and no stretch is fast. */
+EXPORT __thread struct am_fast AM_FAST_VIEW = {
+	.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .n_giants = 0, .open = &none_open};
+
+/* They change no register, by contract. */
+#define ACCESS(name, size, w)                                                                              \
+	EXPORT __attribute__((naked)) void __atommon_##name##size(void)                                    \
+	{                                                                                                  \
+		__asm__("ret");                                                                            \
+	}
+AM_FAST_ACCESSES(ACCESS)

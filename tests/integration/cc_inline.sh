@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Watched code that has the fast path of an access in itself (clang) tells the same as code that calls for each: the
+# same events, reports, lines. Random steps of three threads in a given order, built both ways; SEEDS (12) orders
+# of STEPS (400). So does a program whose layout of the thread's view is not the library's.
+. "$(dirname "$0")/../lib.sh"
+plain=$TOP/tests/prog/plain
+export ATOMMON_CC=clang-14
+command -v clang-14 >/dev/null || { ok "no clang-14 here"; finish; }
+
+told() { # told ATOMIC SEED [SETTING]...: events, regions, violations; of the reports the accesses, with function and line
+	local atomic=$1 seed=$2
+	shift 2
+	rm -f log
+	preload ATOMMON_ATOMIC="$atomic" ATOMMON_LOG=log ATOMMON_VERBOSE=1 "$@" ./drawn "$seed" "${STEPS:-400}" 2>&1
+	# Which of two steps that nothing orders is told first may differ from run to run.
+	grep -E '▸| events, ' log | sed -E 's/^.*▸ *//; s/ +/ /g; s/, waited.*//' | LC_ALL=C sort
+}
+
+check "what orders the steps builds" cc -O2 -c "$plain/drawn_order.c" -o order.o
+build() { # build NAME OPTION...: leaves ./NAME/drawn
+	local name=$1
+	shift
+	mkdir -p "$name"
+	check "$name: builds" atommon-cc -g "$@" "$plain/drawn.c" order.o -o "$name/drawn" -lpthread
+}
+ATOMMON_CC_CALLS=1 build calls -O2
+build inline -O2
+build one -O1
+build pie -O2 -fno-pie -no-pie
+build lto -O2 -flto -fuse-ld=lld
+build thin -O2 -flto=thin -fuse-ld=lld
+build small -Os
+build none -O0
+
+# How a program is built: its watched code calls for plain accesses, or asks where it must.
+calls() { objdump -d "$1/drawn" | grep -cE 'call.*__tsan_(read|write|read_write)[1248]@'; }
+same "no calls for plain accesses" 0 "$(calls inline)"
+# Where each lazy access is made it takes its address.
+check "most have the fast path" test "$(objdump -d inline/drawn | grep -cE 'lea +0x0\(%rip\)')" -ge 12
+check "without optimisation, there are" test "$(calls none)" -gt 0
+check "and where code is to be small" test "$(calls small)" -gt 0
+
+# Where the library reads the code behind an atomic or volatile access to judge it, that code is as it was (cc_commute, cc_retry).
+for access in '__atomic_fetch_add(&n, 1, 0)' '*(volatile int *)&n'; do
+	echo "int n, m[9]; int f(int i) { m[i] = 3; $access; return m[i + 1]++; }" >looked.c
+	atommon-cc -O2 -c looked.c -o looked.o
+	same "beside $access: calls" "0 2" "$(objdump -dr looked.o | grep -c __atommon_[rwv]) \
+$(objdump -dr looked.o | grep -cE '__tsan_(write|read_write)4')"
+done
+
+# A layout that the preload library does not have: another name, which makes it ask. So does the stub library with old ones.
+mkdir old
+atommon-cc -g -O2 -c "$plain/drawn.c" -o old/drawn.o
+objcopy --redefine-sym __atommon_view1=__atommon_view0 old/drawn.o
+printf '%s\n' '#include "preload/fast.h"' 'static const uint64_t none;' \
+	'__thread struct am_fast __atommon_view0 = {.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .open = &none};' >old.c
+check "an old layout builds" cc -shared -fPIC -I "$TOP" old.c -o libold.so
+check "a program of an old layout builds" atommon-cc old/drawn.o order.o -o old/drawn -L. -lold -Wl,-rpath,"$T" -lpthread
+
+differ=0
+seen=0
+for atomic in fn:region sections fn:region,sections; do
+	for ((seed = 1; seed <= ${SEEDS:-12}; seed++)); do
+		(cd calls && told $atomic $seed) >want
+		seen=$((seen + $(grep -cE '^(read|write) ' want)))
+		for built in inline old; do
+			(cd $built && told $atomic $seed) >got
+			# Who asks more often may log a mark more.
+			[ $built = old ] && sed -i -E 's/[0-9]+ events/some events/' want got
+			cmp -s want got && continue
+			differ=$((differ + 1))
+			fail "$built, $atomic, seed $seed: as by calls" "$(diff want got | head -20)"
+		done
+	done
+done
+same "inlined and of an old layout: all tell the same" 0 $differ
+check "and tell something" test "$seen" -gt 100
+for built in one pie lto thin small; do
+	for atomic in fn:region sections; do
+		# Other levels may have other lines for the ends of functions: what was seen is compared.
+		summary() { (cd "$1" && told $atomic 3) | grep -E '^[0-9]+$| events, '; }
+		same "$built, $atomic: as by calls" "$(summary calls)" "$(summary $built)"
+	done
+done
+(cd inline && told fn:region,sections 5) >got
+check "lines of inlined functions" grep -qE 'read .* get\(\) drawn.c:21' got
+check "recorded: the same accesses" test "$(
+	for built in calls inline; do
+		(cd $built && preload ATOMMON_MODE=record ATOMMON_TRACE=t.atm ATOMMON_ATOMIC=fn:region ./drawn 7 200 >/dev/null 2>&1
+			atommon-dump --text t.atm | grep -cE '^[0-9]+ T[0-9]+ (read|write|update) ')
+	done | uniq | wc -l
+)" -eq 1
+
+# Not preloaded, and loaded while the program runs.
+same "not watched" "$(./calls/drawn 1 100)" "$(./inline/drawn 1 100)"
+cat >late.c <<'END'
+#include <dlfcn.h>
+int main(void)
+{
+	void *lib = dlopen("./libnew.so", RTLD_NOW);
+	int (*f)(void) = lib ? (int (*)(void))dlsym(lib, "f") : 0;
+	return f ? f() : 3;
+}
+END
+echo 'int n[4]; __attribute__((noinline)) int g(int *p) { return p[1]++; } int f(void) { return g(n) + g(n); }' >new.c
+check "a library builds" atommon-cc -O2 -shared -fPIC new.c -o libnew.so
+check "a plain program builds" cc late.c -o late -ldl
+./late
+same "a library that is loaded late" 1 $?
+preload ATOMMON_ATOMIC=fn:f ATOMMON_LOG=late.log ./late
+same "and is watched" 1 $?
+
+# An address that no program has: the fault is the program's own.
+cat >fault.c <<'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void caught(int s, siginfo_t *i, void *c)
+{
+	(void)s, (void)c;
+	printf("%lx\n", (unsigned long)i->si_addr);
+	exit(0);
+}
+__attribute__((noinline)) long look(const long *p) { return *p; }
+int main(int argc, char **argv)
+{
+	struct sigaction a = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO};
+	sigaction(SIGSEGV, &a, 0);
+	return argc < 2 ? 0 : (int)look((const long *)strtoul(argv[1], 0, 16));
+}
+END
+check "a program that faults builds" atommon-cc -O2 fault.c -o fault
+for address in 10 7ffffffff008 ffff800000001000 fffffffffffffff8; do
+	same "a fault at $address" $address "$(preload ATOMMON_ATOMIC=fn:look ./fault $address)"
+done
+finish
