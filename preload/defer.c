@@ -220,6 +220,11 @@ bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, stru
 	return is_done;
 }
 
+static bool is_access(const struct am_item *item)
+{
+	return kind_of(item) == AM_READ || kind_of(item) == AM_WRITE || kind_of(item) == AM_UPDATE;
+}
+
 /* ---- telling ---------------------------------------------------------------------------------- */
 
 static void tell_item(const struct am_item *item, uint32_t place, uint32_t thread, uint64_t stretch,
@@ -227,9 +232,13 @@ static void tell_item(const struct am_item *item, uint32_t place, uint32_t threa
 {
 	const uint64_t what = kind_of(item) | (uint64_t)place << 8;
 	const uint32_t aux = (uint32_t)item->where;
-	struct am_record r = {.kind = AM_TOLD, .n_ext = 1, .object = object_of(item),
-			      .site = (uint32_t)(item->where >> 32)};
+	/* An access is told with a number of its slot, so that whoever comes there later comes behind it. */
+	struct am_record r = {.kind = AM_TOLD, .n_ext = 1, .has_seq = is_access(item), .object = object_of(item),
+			      .ordered = object_of(item), .site = (uint32_t)(item->where >> 32)};
 
+	struct am_cell *cell = is_access(item) ? am_shadow_find(object_of(item)) : NULL;
+	if (cell)
+		__atomic_fetch_or(&cell->w, AM_CELL_LOGGED, __ATOMIC_RELAXED);
 	if (thread == am_tls.id - 1 && !aux) {
 		r.ext[0] = unit(AM_X_AUX, what << 32 | am_late_number(stretch));
 	} else {

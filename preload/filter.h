@@ -154,6 +154,9 @@ static inline uint64_t am_filter_newest(struct am_cell c)
  * it is over, is kept for the one who frees the memory. */
 static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
 {
+	/* This region is not over, nor what waits with it (am_filter_waits). */
+	if (am_filter_same_stretch(c.w, stretch))
+		return c;
 	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0)
 		return (struct am_cell){c.w & AM_CELL_LOGGED, 0};
 	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
@@ -305,6 +308,48 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 	else
 		c.r = stretch | more;
 	return c;
+}
+
+/*
+ * Atomic and volatile accesses of a region that is not exposed may wait in its list (preload/view_exact.c) instead of being logged:
+ * the next state of the cell. `is_apart`: an update that commutes; it covers nothing, so its bytes look like others'. False: it
+ * must be logged.
+ */
+static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t bytes, bool writes, bool is_apart,
+				   struct am_cell *next)
+{
+	const bool is_ours = am_filter_same_block(c.w, stretch);
+	const bool has_reads = is_ours && am_filter_same_stretch(c.r, stretch);
+
+	if (is_apart) {
+		*next = (struct am_cell){stretch | bytes << AM_MORE_SHIFT | (c.w & AM_CELL_LOGGED), 0};
+		return !am_filter_foreign(c.w, stretch) && !has_reads && !(is_ours && am_filter_same_stretch(c.w, stretch));
+	}
+	/* Beside other exact ones is as good as alone: each has an item of its own. */
+	const struct am_cell beside = {c.w, c.r & ~AM_CELL_EXACT};
+	if (am_filter_decide(beside, stretch, bytes, writes, true, true, 1) != AM_FILTER_LAZY)
+		return false;
+	*next = am_filter_lazy(c, stretch, bytes, writes);
+	if (writes) {
+		next->w &= ~AM_CELL_LAZY;
+		return !(c.w & AM_CELL_LAZY) || !is_ours || !am_filter_same_stretch(c.w, stretch);
+	}
+	next->r = (next->r & ~AM_CELL_LAZY) | AM_CELL_EXACT;
+	return !has_reads || !(c.r & AM_CELL_LAZY);
+}
+
+/* Is all that the cell holds such an update of the stretch, to these bytes? */
+static inline bool am_filter_is_apart(struct am_cell c, uint64_t stretch, uint64_t bytes)
+{
+	return am_filter_same_stretch(c.w, stretch) && (c.w & (AM_CELL_BYTES | AM_CELL_MORE)) == bytes << AM_MORE_SHIFT &&
+	       c.r == 0;
+}
+
+/* Does it hold something of the open region `open` that may be in its list? */
+static inline bool am_filter_may_wait(struct am_cell c, uint64_t open)
+{
+	return (am_filter_same_stretch(c.w, open) && !(c.w & AM_CELL_LAZY)) ||
+	       (am_filter_same_stretch(c.r, open) && !(c.r & AM_CELL_LAZY));
 }
 
 /* ---- the usual cases in one go ---------------------------------------------------------------- */

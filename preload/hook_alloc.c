@@ -81,6 +81,7 @@ static bool is_cleaned(size_t size)
 
 static void gone(uintptr_t address, size_t size, struct am_here here)
 {
+	am_exact_gone(address, size);
 	if (am_view_mode != AM_VIEW_RECORD && !is_cleaned(size)) {
 		am_view_range(AM_FREE, address, size, here);
 		return;
@@ -97,6 +98,7 @@ static void came(uintptr_t address, size_t size, struct am_here here)
 		am_log_block(AM_ALLOC, address, size, here);
 	else
 		am_view_came(address, size, here);
+	am_exact_gone(address, size);
 }
 
 static inline void came_from_heap(void *p, size_t n, struct am_here here)

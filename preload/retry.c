@@ -70,7 +70,9 @@ static bool is_copy(uintptr_t pc, uintptr_t before)
 /* Changes with every record that is no access, and with every region that left none. */
 static uint64_t epoch_now(void)
 {
-	return am_tls.head - am_view.own_units + am_view.n_forgotten;
+	const uint64_t records = am_tls.head - am_view.own_units + am_view.n_forgotten;
+
+	return am_view.is_waiting ? am_view.stretch : records & ((UINT64_C(1) << AM_BLOCK_SHIFT) - 1);
 }
 
 /* For a variable that is not remembered: what is free, or was before this look; else the place that those behind its first
@@ -93,7 +95,7 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 		r->alternations = 0; /* somebody was here */
 	r->is_forced = 0;
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (r->load[i].address == address) {
+		if (am_retry_is_of(i, address)) {
 			const uintptr_t before = r->load[i].pc;
 			if (before != pc)
 				r->load[i].older = before;
@@ -117,7 +119,7 @@ bool am_retry_alternates(uintptr_t address, uintptr_t pc)
 	struct am_retry *r = &am_retry;
 
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (r->load[i].address == address && r->load[i].pc != pc && r->load[i].older) {
+		if (am_retry_is_of(i, address) && r->load[i].pc != pc && r->load[i].older) {
 			r->is_forced = r->alternations < MANY &&
 				       (r->load[i].older == pc || is_copy(pc, r->load[i].older));
 			r->alternations += r->is_forced;
@@ -129,7 +131,7 @@ bool am_retry_alternates(uintptr_t address, uintptr_t pc)
 uint8_t am_retry_update(uintptr_t address, uint64_t value)
 {
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (am_retry.load[i].address == address) {
+		if (am_retry_is_of(i, address)) {
 			am_retry.load[i].address = 0;
 			return am_retry.load[i].value == value ? AM_ORDER_AGAIN : 0;
 		}
@@ -139,7 +141,7 @@ uint8_t am_retry_update(uintptr_t address, uint64_t value)
 bool am_retry_fail(uintptr_t address)
 {
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (am_retry.load[i].address == address) {
+		if (am_retry_is_of(i, address)) {
 			am_retry.load[i].address = 0;
 			return true;
 		}
@@ -176,7 +178,7 @@ void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here)
 {
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++) {
 		const uintptr_t before = am_retry.load[i].pc;
-		if (am_retry.load[i].address != address || am_tls.event || am_view_mode != AM_VIEW_REGIONS ||
+		if (!am_retry_is_of(i, address) || am_tls.event || am_view_mode != AM_VIEW_REGIONS ||
 		    is_fresh(address, size) || (before != here.pc && !is_copy(here.pc, before)))
 			continue;
 		am_retry.load[i].address = 0;

@@ -21,7 +21,8 @@ struct am_retry {
 		uintptr_t address, pc;
 		uintptr_t older; /* where it was loaded before that, and logged; 0: nowhere else */
 		uint64_t value;
-		uint64_t epoch; /* while nothing but accesses is logged, this stays */
+		/* While nothing but accesses is logged, this stays. Of a load that waits with its region: the stretch. */
+		uint64_t epoch;
 	} load[AM_RETRY_LOADS];
 	uint32_t alternations; /* records by am_retry_alternates since another load was logged */
 	uint32_t is_forced;    /* the next to be logged is one of them */
@@ -30,6 +31,14 @@ struct am_retry {
 };
 extern __thread struct am_retry am_retry
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Is it that variable's? One that waited with its region is none any more when the region is over. */
+static inline bool am_retry_is_of(unsigned i, uintptr_t address)
+{
+	const uint64_t epoch = am_retry.load[i].epoch;
+
+	return am_retry.load[i].address == address && (epoch >> AM_BLOCK_SHIFT == 0 || epoch == am_view.stretch);
+}
 
 /* A load is logged: AM_ORDER_AGAIN if it is of a loop, and the one of this variable before it a copy in
  * front of that loop; else 0. */
@@ -52,7 +61,7 @@ bool am_retry_fail(uintptr_t address);
 static inline void am_retry_confirm(bool is_done, uintptr_t address, uint64_t value)
 {
 	for (unsigned i = 0; is_done && i < AM_RETRY_LOADS; i++)
-		if (am_retry.load[i].address == address)
+		if (am_retry_is_of(i, address))
 			am_retry.load[i].value = value;
 }
 
@@ -66,7 +75,7 @@ static inline bool am_retry_knows(uintptr_t address)
 	bool knows = false;
 
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		knows |= am_retry.load[i].address == address;
+		knows |= am_retry_is_of(i, address);
 	return knows;
 }
 

@@ -121,6 +121,8 @@ bool am_view_is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc);
 void am_view_touched(uintptr_t address, size_t size);
 /* A large block is gone, its cells are cleaned: is that to be logged? A small one is told as a range. */
 bool am_view_gone(uintptr_t address, size_t size, struct am_here here);
+/* view_exact.c: the same of what waits. Before the two. */
+void am_exact_gone(uintptr_t address, size_t size);
 /* A block is new. */
 void am_view_came(uintptr_t address, size_t size, struct am_here here);
 

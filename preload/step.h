@@ -9,6 +9,10 @@
 struct am_step {
 	struct am_slot *slot;
 	bool is_logged, is_locked;
+	/* It waits in the list of its region, see view_exact.c, and an item like it is already there. */
+	bool waits, is_known;
+	uint32_t site;
+	struct am_cell *cell, old, next;
 };
 
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
@@ -17,5 +21,15 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
  * or that left the memory as it was, like a try-lock that did not get its lock; no access for the checkers. */
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
 		 int mo, uint64_t value, bool is_vain, struct am_here here);
+
+/* In a region that waits: true if the access may wait, too; then it is performed, and am_exact_end or _leave follows. `commutes`: of
+ * the event's order. */
+bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
+/* `flags`, `order`: of the event. */
+void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned flags, uint8_t order,
+		  struct am_here here);
+/* It does not count after all: the cell is as before. */
+void am_exact_undo(struct am_step *s);
+void am_exact_leave(struct am_step *s);
 
 #endif

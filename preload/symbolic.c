@@ -29,7 +29,7 @@ static unsigned width_of(uint32_t meta)
 static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, struct am_here here)
 {
 	const unsigned size = 1u << (meta & 3);
-	struct am_step none = {NULL, false, false};
+	struct am_step none = {0};
 
 	if (am_meta_order(meta) >= 0)
 		return am_step_begin(kind, p, size, here);
@@ -42,7 +42,7 @@ static struct am_step check_begin(enum am_kind kind, void *p, uint32_t meta, str
 static void check_end(struct am_step *step, enum am_kind kind, void *p, uint32_t meta, uint64_t value,
 		      bool is_vain, struct am_here here)
 {
-	if (am_meta_order(meta) >= 0 && kind == AM_READ && !step->is_logged)
+	if (am_meta_order(meta) >= 0 && kind == AM_READ && !step->is_logged && !step->waits)
 		am_retry_dropped((uintptr_t)p, 1u << (meta & 3), here);
 	if (am_meta_order(meta) >= 0)
 		am_step_end(step, kind, p, 1u << (meta & 3), am_meta_order(meta), value, is_vain, here);

@@ -49,12 +49,13 @@ static bool asks_late(void)
  * would not log what it does after us: a look at a lock that saw it released. So it is asked
  * again, under the lock of the slot: whoever comes from here on is behind us.
  */
-static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned size, bool is_apart,
+static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned size, unsigned commutes,
 			    struct am_here here)
 {
+	const bool is_apart = commutes != 0;
 	enum { TRIES = 4 };
 	const uintptr_t address = (uintptr_t)p;
-	struct am_step s = {&am_slots[am_slot_of(address)], false, false};
+	struct am_step s = {.slot = &am_slots[am_slot_of(address)]};
 
 	if (asks_late()) {
 		if (!am_view_sleeps() && am_view_is_ready()) {
@@ -63,6 +64,8 @@ static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned 
 		}
 		return s;
 	}
+	if (!am_view_sleeps() && am_exact_begin(&s, kind, address, size, commutes, here))
+		return s;
 	for (unsigned i = 0;; i++) {
 		if (am_view_sleeps() || !(is_apart ? am_view_wants_apart(address, size, here)
 						   : am_view_wants(kind, address, size, here)))
@@ -82,17 +85,53 @@ static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned 
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
 			     struct am_here here)
 {
-	return begin(kind, p, size, false, here);
+	return begin(kind, p, size, 0, here);
 }
 
 /* Of an access that is known, but logged all the same. */
 static struct am_step force(const volatile void *p, struct am_here here)
 {
-	struct am_step s = {&am_slots[am_slot_of((uintptr_t)p)], false, false};
+	struct am_step s = {.slot = &am_slots[am_slot_of((uintptr_t)p)]};
 
 	if (!am_view_sleeps() && !am_tls.event)
 		lock(&s, here);
 	return s;
+}
+
+/* Its memory order, and what is known of the loads before it; asked once. */
+static uint8_t order_of(enum am_kind kind, const volatile void *p, unsigned size, int mo, uint64_t value, bool is_vain,
+			unsigned commutes, struct am_here here)
+{
+	uint8_t known = 0;
+
+	if (is_vain)
+		known = AM_ORDER_FAILED;
+	else if (kind == AM_READ)
+		known = am_retry_load((uintptr_t)p, here.pc, value);
+	else if (kind == AM_UPDATE && size <= 8)
+		known = am_retry_update((uintptr_t)p, value);
+	return (uint8_t)((1 + (unsigned)AM_TSAN_ORDER(mo)) | commutes | known);
+}
+
+/* A failed attempt of a step that waits, which must be told: it is logged, still under the lock of its slot. */
+static bool log_after_all(struct am_step *s, struct am_here here)
+{
+	const bool is_locked = s->is_locked;
+
+	s->is_locked = false;
+	am_exact_leave(s);
+	s->is_locked = is_locked;
+	s->is_logged = am_log_prepare(1 + AM_R_EXT_MAX, here);
+	if (!s->is_logged)
+		give_up(s, here);
+	return s->is_logged;
+}
+
+/* Live, one that fails is worth a record only if there is something to take back: it may fail for long. */
+static bool is_worth_telling(enum am_kind kind, const volatile void *p, unsigned size, bool is_vain, struct am_here here)
+{
+	return asks_late() ? am_view_wants(is_vain ? AM_READ : kind, (uintptr_t)p, size, here)
+			   : !is_vain || am_retry_fail((uintptr_t)p);
 }
 
 /* The record of the step, if there is one. `commutes`: of event.h. */
@@ -106,12 +145,21 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 			      .object = (uintptr_t)p,
 			      .ordered = (uintptr_t)p};
 
-	if (!s->is_logged)
+	if (s->waits && !is_vain) {
+		am_exact_end(s, kind, (uintptr_t)p, size, 0, order_of(kind, p, size, mo, value, false, commutes, here), here);
 		return;
-	/* Live, one that fails is worth a record only if there is something to take back: it may fail for long. */
-	const bool is_told = asks_late() ? am_view_wants(is_vain ? AM_READ : kind, (uintptr_t)p, size, here)
-					 : !is_vain || am_retry_fail((uintptr_t)p);
-	if (!is_told) {
+	}
+	if (s->waits) {
+		am_exact_undo(s);
+		if (!am_retry_fail((uintptr_t)p)) {
+			am_exact_leave(s);
+			return;
+		}
+		if (!log_after_all(s, here))
+			return;
+	} else if (!s->is_logged) {
+		return;
+	} else if (!is_worth_telling(kind, p, size, is_vain, here)) {
 		give_up(s, here);
 		/* The cell was told of an access: nobody's next one is covered by it. */
 		if (!asks_late())
@@ -122,11 +170,7 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
 	r.n_ext = 1;
-	r.ext[0] = am_retry_order((1 + (uint64_t)AM_TSAN_ORDER(mo)) | commutes |
-				  (is_vain ? AM_ORDER_FAILED
-				   : kind == AM_READ ? am_retry_load((uintptr_t)p, here.pc, value)
-				   : kind == AM_UPDATE && size <= 8 ? am_retry_update((uintptr_t)p, value)
-								    : 0));
+	r.ext[0] = am_retry_order(order_of(kind, p, size, mo, value, is_vain, commutes, here));
 	const uint64_t head = am_tls.head;
 	am_log_record(&r, here);
 	am_view.own_units += am_tls.head - head;
@@ -182,7 +226,7 @@ static inline bool passes(const volatile void *p, unsigned size)
 		struct am_step s = is_forced ? force(p, AM_HERE)                                   \
 					     : am_step_begin(AM_READ, p, bits / 8, AM_HERE);       \
 		const type value = am_atomic##bits##_load(p, mo);                                  \
-		if (!s.is_logged)                                                                  \
+		if (!s.is_logged && !s.waits)                                                      \
 			am_retry_dropped((uintptr_t)p, bits / 8, AM_HERE);                         \
 		am_step_end(&s, AM_READ, p, bits / 8, mo, (uint64_t)value, false, AM_HERE);                         \
 		return value;                                                                      \
@@ -243,7 +287,7 @@ static inline bool passes(const volatile void *p, unsigned size)
 		if (passes(p, bits / 8))                                                           \
 			return am_atomic##bits##_##name(p, v, mo);                                 \
 		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, AM_HERE.pc);          \
-		struct am_step s = begin(AM_UPDATE, p, bits / 8, with != 0, AM_HERE);              \
+		struct am_step s = begin(AM_UPDATE, p, bits / 8, with, AM_HERE);              \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
 		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, AM_HERE); \
 		return old;                                                                        \

@@ -10,6 +10,7 @@
 
 #include "preload/defer.h"
 #include "preload/lane.h"
+#include "preload/slot.h"
 
 /* Whose numbers these are, and what of them may still have to be told late. */
 static struct block {
@@ -105,6 +106,13 @@ static bool does_matter(const struct block *b, uint64_t stretch)
 	       stretch >= __atomic_load_n(&b->first, __ATOMIC_RELAXED);
 }
 
+bool am_late_counts(const struct am_view *v)
+{
+	const struct am_open now = am_view_now();
+
+	return now.open != 0 && blocks[v->stretch >> AM_BLOCK_SHIFT].generation == now.generation;
+}
+
 static uint64_t open_stretch(const struct block *b)
 {
 	/* partner: the store in deepen */
@@ -179,8 +187,24 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 	return true;
 }
 
+/* What the cell holds may wait in the list of another thread's open region (view_exact.c). */
+static void meet(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
+{
+	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
+	const struct block *b = &blocks[owner < AM_BLOCK_OTHER ? owner : 0];
+	const uint64_t open = b->thread != am_tls.id - 1 ? open_stretch(b) : 0;
+	struct am_slot *slot = &am_slots[am_slot_of(word)];
+
+	if (!open || !am_filter_may_wait(c, open))
+		return;
+	if (am_slot_lock(slot)) /* its item is there when the lock is free */
+		am_slot_unlock(slot);
+	am_defer_expose(v, b->defer, b->thread, open, here);
+}
+
 void am_late_tell_both(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
 {
+	meet(v, word, c, here);
 	am_late_tell(v, word, am_filter_last_write(c), true, here);
 	am_late_tell(v, word, am_filter_last_read(c), false, here);
 }
@@ -226,6 +250,7 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 {
 	if (!am_filter_foreign(c.w, am_view.stretch))
 		return;
+	meet(&am_view, word, c, ((struct going *)ctx)->here);
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
 }

@@ -67,6 +67,12 @@ static const struct am_event *translate(struct am_told *t, const struct am_event
 		*state = stretch | IS_KNOWN;
 	*out = (struct am_event){.index = ev->index, .object = ev->object, .thread = thread,
 				 .site = ev->site, .kind = kind, .aux = what >> 32};
+	if (kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE) {
+		out->size = (uint8_t)out->aux;
+		out->flags = (uint8_t)(out->aux >> 8);
+		out->order = (uint8_t)(out->aux >> 16);
+		out->aux = 0;
+	}
 	if (kind == AM_MARK) {
 		if (*state & IS_MARKED)
 			return NULL;

@@ -100,3 +100,29 @@ Test(told, a_thread_that_ended_is_forgotten)
 	cr_assert(am_told_event(told, &end, &out) == &end);
 	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
 }
+
+/* An atomic or volatile access that waited with its region. */
+Test(told, an_access_has_its_size_and_order)
+{
+	const uint32_t how = am_told_access(4, AM_VOLATILE, 3 | AM_ORDER_AGAIN);
+	struct am_event ev = {.kind = AM_TOLD, .thread = 2, .object = 0x40, .aux = UINT64_C(1) << 32 | 5,
+			      .value = (uint64_t)how << 32 | AM_READ, .flags = AM_HAS_VALUE};
+
+	cr_assert(am_told_event(told, &ev, &out));
+	cr_assert_eq(out.thread, 1);
+	cr_assert_eq(out.kind, AM_READ);
+	cr_assert_eq(out.object, 0x40);
+	cr_assert_eq(out.size, 4);
+	cr_assert_eq(out.flags, AM_VOLATILE);
+	cr_assert_eq(out.order, 3 | AM_ORDER_AGAIN);
+	cr_assert_eq(out.aux, 0);
+	cr_assert_not(am_told_event(told, &ev, &out), "once");
+}
+
+/* One whose memory is gone leaves its place. */
+Test(told, what_says_nothing_keeps_the_places)
+{
+	cr_assert(tell(2, 5, 0, AM_ENTER));
+	cr_assert(tell(2, 5, 1, AM_FENCE));
+	cr_assert(tell(2, 5, 2, AM_ACQUIRE));
+}
