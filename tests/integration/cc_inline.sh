@@ -45,7 +45,7 @@ check "and where code is to be small" test "$(calls small)" -gt 0
 for access in '__atomic_fetch_add(&n, 1, 0)' '*(volatile int *)&n'; do
 	echo "int n, m[9]; int f(int i) { m[i] = 3; $access; return m[i + 1]++; }" >looked.c
 	atommon-cc -O2 -c looked.c -o looked.o
-	same "beside $access: calls" "0 2" "$(objdump -dr looked.o | grep -c __atommon_[rwv]) \
+	same "beside $access: calls" "0 2" "$(objdump -dr looked.o | grep -c '__atommon_[rwv]') \
 $(objdump -dr looked.o | grep -cE '__tsan_(write|read_write)4')"
 done
 
@@ -58,6 +58,18 @@ printf '%s\n' '#include "preload/fast.h"' 'static const uint64_t none;' \
 check "an old layout builds" cc -shared -fPIC -I "$TOP" old.c -o libold.so
 check "a program of an old layout builds" atommon-cc old/drawn.o order.o -o old/drawn -L. -lold -Wl,-rpath,"$T" -lpthread
 
+# On a busy machine the drain thread may tell one violation more or less as a repeat: what differs every time differs.
+is_same() { # is_same BUILT ATOMIC SEED
+	for _ in 1 2 3 4; do
+		(cd "$1" && told "$2" "$3") >got
+		# Who asks more often may log a mark more.
+		[ "$1" = old ] && sed -i -E 's/[0-9]+ events/some events/' want got
+		cmp -s want got && return
+		(cd calls && told "$2" "$3") >want
+	done
+	return 1
+}
+
 differ=0
 seen=0
 for atomic in fn:region sections fn:region,sections; do
@@ -65,10 +77,7 @@ for atomic in fn:region sections fn:region,sections; do
 		(cd calls && told $atomic $seed) >want
 		seen=$((seen + $(grep -cE '^(read|write) ' want)))
 		for built in inline old; do
-			(cd $built && told $atomic $seed) >got
-			# Who asks more often may log a mark more.
-			[ $built = old ] && sed -i -E 's/[0-9]+ events/some events/' want got
-			cmp -s want got && continue
+			is_same $built $atomic $seed && continue
 			differ=$((differ + 1))
 			fail "$built, $atomic, seed $seed: as by calls" "$(diff want got | head -20)"
 		done
