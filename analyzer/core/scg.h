@@ -123,12 +123,13 @@ _Static_assert(sizeof(struct am_front) == 64, "one cache line");
 struct am_vertex {
 	struct am_mark *mark; /* by moment */
 	uint32_t n_marks, cap_marks;
+	uint32_t rising; /* from this one on the marks' numbers never fall, nor leave their block */
 	uint32_t id;
 	bool muted; /* events were lost: its data accesses are not trusted */
 	bool blind; /* something was missed at the memory ceiling: nothing is known of its regions */
 	bool used : 1, ended : 1, ghost : 1;
 	uint32_t inner[8];
-	uint64_t unused;
+	uint32_t unused;
 };
 _Static_assert(sizeof(struct am_vertex) == 64, "one cache line");
 

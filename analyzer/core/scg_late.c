@@ -17,6 +17,7 @@ static void drop_first(struct am_vertex *v, uint32_t n)
 	for (uint32_t i = n; i < v->n_marks; i++)
 		v->mark[i - n] = v->mark[i];
 	v->n_marks -= n;
+	v->rising = v->rising > n ? v->rising - n : 0;
 }
 
 /* Room for one more mark. */
@@ -61,15 +62,44 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 	}
 	if (v->n_marks == v->cap_marks && !reserve(c, slot))
 		return;
+	if (v->n_marks == 0 || !am_mark_covers(v->mark[v->n_marks - 1].number, number))
+		v->rising = v->n_marks;
 	c->newest = AM_MOMENT(ev->index, slot);
 	v->mark[v->n_marks++] =
 		(struct am_mark){c->newest, number, c->front[slot].transaction, am_place_now(&c->front[slot])};
 }
 
-/* The newest that is not younger: they mostly ask for recent ones. */
+/* Of the rising ones the newest that covers it, counted from 1; 0: none. They mostly ask for recent ones, but one who
+ * comes to much of what a long region did, or to what many did, asks for any: steps twice as long each, then halves. */
+static uint32_t find_rising(const struct am_vertex *v, uint32_t number)
+{
+	uint32_t high = v->n_marks, low = high, step = 1; /* those from `high` on are younger */
+
+	while (low > v->rising) {
+		low = low - v->rising > step ? low - step : v->rising;
+		if (v->mark[low].number <= number)
+			break;
+		high = low;
+		step *= 2;
+	}
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (v->mark[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > v->rising && am_mark_covers(v->mark[low - 1].number, number) ? low : 0;
+}
+
+/* The newest that is not younger. */
 static const struct am_mark *find(const struct am_vertex *v, uint32_t number)
 {
-	for (uint32_t i = v->n_marks; i-- > 0;)
+	const uint32_t at = find_rising(v, number);
+
+	if (at)
+		return &v->mark[at - 1];
+	for (uint32_t i = v->rising < v->n_marks ? v->rising : v->n_marks; i-- > 0;)
 		if (am_mark_covers(v->mark[i].number, number))
 			return &v->mark[i];
 	return NULL;
