@@ -96,7 +96,6 @@ enum {
 	AM_PLACES_BIT = AM_SHADOW_CHUNK + 1,
 	AM_PLACES_MASK = 2 * AM_PLACES_HALF - 16,
 	AM_PLACES_OWNER = 2 * AM_PLACES_HALF / 8, /* behind them: whose they are */
-	AM_PLACES_BYTES = 2 * AM_PLACES_HALF + 8,
 };
 _Static_assert(AM_PLACES_HALF == 1 << AM_PLACES_BIT, "the half is told by the lowest bit of a chunk's number");
 

@@ -21,6 +21,14 @@ bool am_late_counts(const struct am_view *v);
 /* Does what this cell holds matter to a thread that comes to it? */
 bool am_late_matters(const struct am_view *v, struct am_cell c);
 
+/* May something of that stretch of this thread still have to be told late? If not, then never. */
+bool am_late_may_tell(const struct am_view *v, uint64_t stretch);
+
+/* view_place.c. This stretch accesses all of that, from there: to be said before the cells are changed. */
+void am_place_range(uintptr_t start, uintptr_t end, bool writes, uintptr_t pc);
+/* Where that lazy access to a word was made, 0 if it is not remembered any more. */
+uintptr_t am_place_find(uint64_t *places, uintptr_t word, uint64_t stretch, bool writes);
+
 static inline uint32_t am_late_number(uint64_t stretch)
 {
 	return (uint32_t)(stretch >> AM_STRETCH_SHIFT);
@@ -45,9 +53,10 @@ static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bo
 	return (!writes && am_filter_is_only_read(c.w)) || !am_late_matters(v, c);
 }
 
-/* If the cell is nobody's: it is ours now. That needs no locked instruction, for the same reason as what is ours: am_view_fast. */
-static inline __attribute__((always_inline)) bool am_late_take_free(const struct am_view *v, struct am_cell *c, uintptr_t address,
-								    uint64_t bytes, bool writes, uintptr_t pc)
+/* If the cell is nobody's: it is ours now. That needs no locked instruction, for the same reason as what is ours: am_view_fast.
+ * Without its place. */
+static inline __attribute__((always_inline)) bool am_late_take_free(const struct am_view *v, struct am_cell *c, uint64_t bytes,
+								    bool writes)
 {
 	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
 
@@ -57,21 +66,19 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 		am_filter_lazy((struct am_cell){w & AM_CELL_LOGGED, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
 	__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
-	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
 	return true;
 }
 
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
  * cell is nobody's, or another's and does not matter (filter.h, 6), it is ours now. That it does not matter stays
- * true: stretches that matter in a generation are newer than what is in cells when it begins.
+ * true: stretches that matter in a generation are newer than what is in cells when it begins. Without its place.
  */
-static inline bool am_late_take(const struct am_view *v, struct am_cell *c, uintptr_t address, uint64_t bytes,
-				bool writes, uintptr_t pc)
+static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c, uint64_t bytes, bool writes)
 {
 	struct am_cell old = am_cell_load(c);
 
-	if (am_late_take_free(v, c, address, bytes, writes, pc))
+	if (am_late_take_free(v, c, bytes, writes))
 		return true;
 	if (am_filter_same_block(old.w, v->fast) || am_late_matters(v, old))
 		return false;
@@ -81,6 +88,14 @@ static inline bool am_late_take(const struct am_view *v, struct am_cell *c, uint
 	if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return false;
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+	return true;
+}
+
+static inline bool am_late_take(const struct am_view *v, struct am_cell *c, uintptr_t address, uint64_t bytes,
+				bool writes, uintptr_t pc)
+{
+	if (!am_late_take_cell(v, c, bytes, writes))
+		return false;
 	am_view_put_place(am_view_place(v->places, c, writes), address, pc);
 	return true;
 }

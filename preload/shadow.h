@@ -241,6 +241,22 @@ static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writ
 
 /* ---- the fast path --------------------------------------------------------------------------- */
 
+/* Behind the places (fast.h): long ranges (view_place.c). */
+enum { AM_RANGES = 8 };
+struct am_ranges {
+	struct am_range {
+		uint64_t key; /* stretch, and whether it was written; 0: empty */
+		uintptr_t start, end, pc;
+	} at[AM_RANGES];
+	uint64_t next;
+};
+enum { AM_PLACES_BYTES = 2 * AM_PLACES_HALF + 8 + sizeof(struct am_ranges) };
+
+static inline struct am_ranges *am_view_ranges(uint64_t *places)
+{
+	return (struct am_ranges *)(places + AM_PLACES_OWNER + 1);
+}
+
 /* The return address, 0 if this is not the place of that address any more. */
 static inline uintptr_t am_view_read_place(const uint64_t *place, uintptr_t address)
 {

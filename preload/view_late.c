@@ -136,14 +136,14 @@ bool am_late_matters(const struct am_view *v, struct am_cell c)
 	return does_matter(b, am_filter_newest(c));
 }
 
-/* Where that lazy access was made, 0 if it is not remembered any more. */
-static uintptr_t place_of(const struct block *b, uintptr_t address, bool writes)
+bool am_late_may_tell(const struct am_view *v, uint64_t stretch)
 {
-	const struct am_cell *c = am_shadow_find(address);
+	return stretch == v->stretch || does_matter(&blocks[stretch >> AM_BLOCK_SHIFT], stretch);
+}
 
-	if (!c || !b->places || b->places[AM_PLACES_OWNER] != b->thread)
-		return 0;
-	return am_view_read_place(am_view_place(b->places, c, writes), address);
+static uintptr_t place_of(const struct block *b, uintptr_t word, uint64_t stretch, bool writes)
+{
+	return b->places && b->places[AM_PLACES_OWNER] == b->thread ? am_place_find(b->places, word, stretch, writes) : 0;
 }
 
 /* Nothing is said of accesses that do not matter. */
@@ -178,7 +178,7 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 						    (uint64_t)b->thread << 32 |
 							    am_late_number(late.stretch)};
 			const uint64_t head = am_tls.head;
-			am_log_record(&r, (struct am_here){place_of(b, word, writes),
+			am_log_record(&r, (struct am_here){place_of(b, word, late.stretch, writes),
 							   here.cfa});
 			am_late_count(v, head);
 		}

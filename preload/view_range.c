@@ -1,12 +1,13 @@
 /*
  * Accesses of any number of bytes: memcpy and its kin, string functions, large structs. Words that need no question are
- * passed over in a tight loop; what is left goes line by line. Runs in application threads.
+ * passed over in a tight loop; what is left goes line by line. Long ones are remembered as a whole. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/late.h"
 #include "preload/shadow.h"
 
-enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK }; /* bytes: the unit of numbering; what one chunk of cells is for */
+/* Bytes: the unit of numbering; what one chunk of cells is for; from so many on a range spares the places. */
+enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK, LONG = 256 };
 
 /* Outside regions: up to the first word that is another's, and matters. */
 static uintptr_t skip_idle(uintptr_t at, uintptr_t end, bool writes)
@@ -35,7 +36,6 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 		const uintptr_t next = (at | 7) + 1;
 		if (am_likely((at & 7) == 0 && next <= end)) {
 			if (!am_view_fast(c, at, AM_CELL_BYTES, writes, pc) &&
-			    !am_late_take_free(v, c, at, AM_CELL_BYTES, writes, pc) &&
 			    !am_late_take(v, c, at, AM_CELL_BYTES, writes, pc))
 				break;
 			at = next;
@@ -50,18 +50,59 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 	return at;
 }
 
+/* The same for whole words of what is remembered as a range. */
+static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintptr_t end, bool writes)
+{
+	const uintptr_t chunk = am_shadow_chunk(at);
+	const struct am_view *v = &am_view;
+	const uint64_t fast = v->fast;
+
+	if (!chunk)
+		return at;
+	struct am_cell *c = am_shadow_cell(chunk, at);
+	for (; at + 8 <= end; at += 8, c++) {
+		uint64_t next;
+		const enum am_filter_short answer = am_filter_short(c, fast, AM_CELL_BYTES, writes, &next);
+		if (am_likely(answer == AM_SHORT_LAZY))
+			__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
+		else if (answer == AM_SHORT_ASK && !am_late_take_free(v, c, AM_CELL_BYTES, writes) &&
+			 !am_late_take_cell(v, c, AM_CELL_BYTES, writes))
+			break;
+	}
+	return at;
+}
+
+static uintptr_t pass_any(uintptr_t at, uintptr_t end, bool writes, bool is_long, uintptr_t pc)
+{
+	if (is_long && at & 7) { /* up to the first whole word */
+		const uintptr_t word = (at | 7) + 1, near = word < end ? word : end;
+		at = writes ? pass(at, near, true, pc) : pass(at, near, false, pc);
+		if (at != near)
+			return at;
+	}
+	if (is_long)
+		at = writes ? sweep(at, end, true) : sweep(at, end, false);
+	return writes ? pass(at, end, true, pc) : pass(at, end, false, pc);
+}
+
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
 {
 	const struct am_view *v = &am_view;
 
 	if (size == 0 || am_view_sleeps())
 		return;
+	const bool writes = kind != AM_READ, is_long = size >= LONG;
+	uint64_t remembered = AM_STRETCH_NONE; /* in which stretch */
 	for (uintptr_t at = address, end = address + size; at < end;) {
 		const uintptr_t chunk_end = (at | (CHUNK - 1)) + 1, near = chunk_end < end ? chunk_end : end;
-		if (am_view_is_idle())
-			at = skip_idle(at, near, kind != AM_READ);
-		else if (v->fast != AM_STRETCH_NONE && (kind != AM_FREE || v->depth != 0)) /* as in am_view_line */
-			at = kind != AM_READ ? pass(at, near, true, here.pc) : pass(at, near, false, here.pc);
+		if (am_view_is_idle()) {
+			at = skip_idle(at, near, writes);
+		} else if (v->fast != AM_STRETCH_NONE && (kind != AM_FREE || v->depth != 0)) { /* as in am_view_line */
+			if (is_long && remembered != v->fast)
+				am_place_range(at, end, writes, here.pc);
+			remembered = v->fast;
+			at = pass_any(at, near, writes, is_long, here.pc);
+		}
 		if (at == near)
 			continue;
 		const uintptr_t line = (at | (LINE - 1)) + 1, stop = line < end ? line : end;
