@@ -1,6 +1,6 @@
 /*
- * Heap blocks for reports: see blocks.h. A hook makes one locked instruction and three stores, and calls
- * nothing but the look-up of its call site. Must never allocate, lock or wait.
+ * Heap blocks for reports: see blocks.h. A hook makes one locked instruction and three stores, looks whether its
+ * block is the largest near by, and calls nothing but the look-up of its call site. Must never allocate, lock or wait.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/blocks.h"
@@ -11,7 +11,7 @@
 
 /* Entries of 32 bytes: 2 MiB, touched as used. A block is looked for by trying the starts below an address, so
  * there is a limit to its size; larger ones are few, and all of theirs are tried. */
-enum { LOG2_SMALL = 16, LOG2_LARGE = 8, SMALL_BYTES = 1 << 16, GRANULE = 8 };
+enum { LOG2_SMALL = 16, LOG2_LARGE = 8, SMALL_BYTES = 1 << 16, GRANULE = 8, LOG2_SPAN = 12, LOG2_SPANS = 14 };
 
 #define BUSY UINT64_C(1) /* somebody is writing the entry; whoever else comes leaves it alone */
 #define FREED UINT64_C(2)
@@ -24,6 +24,9 @@ struct entry {
 };
 
 static struct entry small[1 << LOG2_SMALL] __attribute__((aligned(4096))), large[1 << LOG2_LARGE];
+/* Of the small blocks that start in a span of 4 KiB the size of the largest, as its logarithm rounded up, plus 1; 0: none ever
+ * did. Several spans share one: then it is that of the largest of them. */
+static uint8_t span_reach[1 << LOG2_SPANS];
 /* All blocks lie between these, and no small one is larger. Approximate towards each other's changes. */
 static uint64_t lowest = UINT64_MAX, highest, widest;
 
@@ -40,12 +43,38 @@ static void at_least(uint64_t *what, uint64_t value)
 		__atomic_store_n(what, value, __ATOMIC_RELAXED);
 }
 
+static uint8_t *reach_of(uint64_t start)
+{
+	return &span_reach[(start >> LOG2_SPAN) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LOG2_SPANS)];
+}
+
+/* Before the entry is there: who finds it later must find this. */
+static void note_span(uint64_t start, uint64_t size)
+{
+	const uint8_t mine = size <= 1 ? 1 : (uint8_t)(65 - __builtin_clzll(size - 1));
+	uint8_t *reach = reach_of(start), seen = __atomic_load_n(reach, __ATOMIC_RELAXED);
+
+	while (am_unlikely(seen < mine) &&
+	       !__atomic_compare_exchange_n(reach, &seen, mine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* May a block that starts there, or further down in the same span, cover the address? */
+static bool may_reach(uint64_t start, uint64_t address)
+{
+	const uint8_t reach = __atomic_load_n(reach_of(start), __ATOMIC_RELAXED);
+
+	return reach != 0 && (address - start) >> (reach - 1) == 0;
+}
+
 void am_blocks_came(uintptr_t start, size_t size, struct am_here here)
 {
 	const bool is_small = size <= SMALL_BYTES;
 	struct entry *e = entry_of(start, is_small);
 	const uint32_t site = am_site(&am_tls, AM_ALLOC, here);
 
+	if (is_small)
+		note_span(start, size);
 	/* Acquire and release: partner is the other writer's pair. */
 	if (__atomic_exchange_n(&e->start, BUSY, __ATOMIC_ACQUIRE) == BUSY)
 		return;
@@ -107,8 +136,11 @@ bool am_blocks_find(uint64_t address, struct am_block *out)
 	if (address < __atomic_load_n(&lowest, __ATOMIC_RELAXED) ||
 	    address >= __atomic_load_n(&highest, __ATOMIC_RELAXED))
 		return false;
-	for (uint64_t back = 0; back <= reach && back <= address; back += GRANULE) {
-		const uint64_t start = (address - back) & ~(uint64_t)(GRANULE - 1);
+	for (uint64_t start = address & ~(uint64_t)(GRANULE - 1); start >> LOG2_SPAN && address - start <= reach; start -= GRANULE) {
+		if (!may_reach(start, address)) {
+			start = start >> LOG2_SPAN << LOG2_SPAN; /* nor does any further down in this span */
+			continue;
+		}
 		const struct entry *e = entry_of(start, true);
 		if ((__atomic_load_n(&e->start, __ATOMIC_RELAXED) & ~FREED) == start &&
 		    take(e, address, out, &has_freed))
@@ -126,6 +158,7 @@ void am_blocks_forget(void)
 		return;
 	am_area_wipe(small, sizeof small);
 	memset(large, 0, sizeof large);
+	memset(span_reach, 0, sizeof span_reach);
 	lowest = UINT64_MAX;
 	highest = widest = 0;
 }

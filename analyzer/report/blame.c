@@ -341,16 +341,44 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ (h >> 32);
 }
 
-/* As exact as the fingerprint's object key, in numbers: which name, block or variable, else none. */
-static uint64_t raw_object(const struct am_blame *b, const struct am_access *a)
+/* A key is asked for at every cycle, most of which are repeats, and it asks for few objects often: what lies around each is
+ * looked for once, as long as there is room. */
+enum { ASKED_MAX = 8 };
+struct raw {
+	const struct am_blame *b;
+	struct asked {
+		uint64_t address;
+		struct am_extent block;
+		bool is_there;
+	} asked[ASKED_MAX];
+	uint32_t n;
+};
+
+static const struct asked *live_block(struct raw *r, uint64_t address)
 {
+	for (uint32_t i = 0; i < r->n && i < ASKED_MAX; i++)
+		if (r->asked[i].address == address)
+			return &r->asked[i];
+	struct asked *x = &r->asked[r->n++ % ASKED_MAX];
+	x->address = address;
+	x->is_there = am_objects_live(r->b->evidence->objects, address, &x->block);
+	return x;
+}
+
+/* As exact as the fingerprint's object key, in numbers: which name, block or variable, else none. */
+static uint64_t raw_object(struct raw *r, const struct am_access *a)
+{
+	const struct am_blame *b = r->b;
 	const struct am_objects *objects = b->evidence->objects;
 	struct am_extent x;
 	uint64_t start;
 
 	if (am_objects_name(objects, a->object, a->index, &x))
 		return mix(1, x.string);
-	if (am_objects_block(objects, a->object, a->index, &x))
+	const struct asked *live = live_block(r, a->object);
+	if (live->is_there)
+		return mix(2, live->block.site);
+	if (am_objects_told(objects, a->object, a->index, &x))
 		return mix(2, x.site);
 	if (am_globals_find(b->globals, a->object, &start))
 		return mix(3, start);
@@ -358,45 +386,46 @@ static uint64_t raw_object(const struct am_blame *b, const struct am_access *a)
 }
 
 /* As print_end in numbers. */
-static uint64_t raw_end(const struct am_blame *b, uint64_t h, const struct am_access *a, bool has_object)
+static uint64_t raw_end(struct raw *r, uint64_t h, const struct am_access *a, bool has_object)
 {
 	if (am_kind_is_sync(a->kind))
-		return mix(mix(h, 1), has_object ? raw_object(b, a) : 0);
-	return mix(mix(h, ((uint64_t)a->kind << 32) | a->site), raw_object(b, a));
+		return mix(mix(h, 1), has_object ? raw_object(r, a) : 0);
+	return mix(mix(h, ((uint64_t)a->kind << 32) | a->site), raw_object(r, a));
 }
 
-static uint64_t raw_id(const struct am_blame *b, const struct am_cycle *cycle)
+static uint64_t raw_id(struct raw *r, const struct am_cycle *cycle)
 {
 	const struct am_access *out = &cycle->edge[0].from, *in = &cycle->edge[cycle->n_edges - 1].to;
 	const bool is_sync = am_kind_is_sync(out->kind), is_chain = cycle->n_edges != 2 || is_sync;
 	const bool has_object = !is_sync || out->object == in->object;
 	uint64_t h = mix(((uint64_t)cycle->region << 32) | cycle->region_site, is_chain);
 
-	h = raw_end(b, h, out, has_object);
-	h = raw_end(b, h, in, has_object);
+	h = raw_end(r, h, out, has_object);
+	h = raw_end(r, h, in, has_object);
 	if (is_chain)
 		return h;
 	const struct am_access *other_in = &cycle->edge[0].to, *other_out = &cycle->edge[1].from;
 	h = mix(h, ((uint64_t)other_in->region << 32) | other_in->region_site);
-	h = raw_end(b, h, other_in, true);
-	return raw_end(b, h, other_out, true);
+	h = raw_end(r, h, other_in, true);
+	return raw_end(r, h, other_out, true);
 }
 
-static uint64_t raw_access(const struct am_blame *b, uint64_t h, const struct am_access *a)
+static uint64_t raw_access(struct raw *r, uint64_t h, const struct am_access *a)
 {
 	h = mix(h, ((uint64_t)a->kind << 32) | a->site);
 	h = mix(h, ((uint64_t)a->region << 32) | a->region_site);
-	return mix(h, raw_object(b, a));
+	return mix(h, raw_object(r, a));
 }
 
 struct am_raw_key am_blame_raw_key(const struct am_blame *b, const struct am_cycle *cycle)
 {
 	uint64_t h = mix(((uint64_t)cycle->region << 32) | cycle->region_site, cycle->n_edges);
+	struct raw r = {.b = b};
 
 	for (uint32_t i = 0; i < cycle->n_edges; i++) {
-		h = raw_access(b, h, &cycle->edge[i].from);
-		h = raw_access(b, h, &cycle->edge[i].to);
+		h = raw_access(&r, h, &cycle->edge[i].from);
+		h = raw_access(&r, h, &cycle->edge[i].to);
 	}
 	/* Odd and even: the two are never mistaken for each other. */
-	return (struct am_raw_key){raw_id(b, cycle) | 1, (h | 2) & ~UINT64_C(1)};
+	return (struct am_raw_key){raw_id(&r, cycle) | 1, (h | 2) & ~UINT64_C(1)};
 }

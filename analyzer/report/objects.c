@@ -233,8 +233,7 @@ void am_objects_event(struct am_objects *o, const struct am_event *e)
 	}
 }
 
-/* By the events alone: the only ones that tell when. */
-static bool told_block(const struct am_objects *o, uint64_t address, uint64_t index, struct am_extent *out)
+bool am_objects_told(const struct am_objects *o, uint64_t address, uint64_t index, struct am_extent *out)
 {
 	const struct am_extent *e = find(&o->blocks, address);
 
@@ -253,15 +252,20 @@ static bool told_block(const struct am_objects *o, uint64_t address, uint64_t in
 	return false;
 }
 
-bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t index,
-		      struct am_extent *out)
+bool am_objects_live(const struct am_objects *o, uint64_t address, struct am_extent *out)
 {
 	struct am_block b;
 
 	if (!o->block || !o->block(address, &b))
-		return told_block(o, address, index, out);
+		return false;
 	*out = (struct am_extent){.start = b.start, .size = b.size, .site = b.site, .thread = b.thread};
 	return true;
+}
+
+bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t index,
+		      struct am_extent *out)
+{
+	return am_objects_live(o, address, out) || am_objects_told(o, address, index, out);
 }
 
 /* A name ends with the block it was given to. */
@@ -271,7 +275,7 @@ bool am_objects_name(const struct am_objects *o, uint64_t address, uint64_t inde
 	const struct am_extent *e = find(&o->names, address);
 	struct am_extent block;
 
-	if (!e || (told_block(o, address, index, &block) && block.born > e->born))
+	if (!e || (am_objects_told(o, address, index, &block) && block.born > e->born))
 		return false;
 	*out = *e;
 	return true;

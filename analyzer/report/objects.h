@@ -37,6 +37,9 @@ void am_objects_event(struct am_objects *o, const struct am_event *e);
 /* What covered the address at event `index`. False: nothing known. */
 bool am_objects_block(const struct am_objects *o, uint64_t address, uint64_t index,
 		      struct am_extent *out);
+/* Its two halves: by `block`, which may take long; else by the events, the only ones that tell when. */
+bool am_objects_live(const struct am_objects *o, uint64_t address, struct am_extent *out);
+bool am_objects_told(const struct am_objects *o, uint64_t address, uint64_t index, struct am_extent *out);
 bool am_objects_name(const struct am_objects *o, uint64_t address, uint64_t index,
 		     struct am_extent *out);
 bool am_objects_sync(const struct am_objects *o, uint64_t address, struct am_extent *out);

@@ -212,6 +212,39 @@ Test(reporter, survives_the_memory_ceiling)
 	}
 }
 
+static unsigned n_asked; /* how often live_block was */
+
+static bool live_block(uint64_t address, struct am_block *out)
+{
+	n_asked++;
+	*out = (struct am_block){.start = address & ~UINT64_C(0xff), .size = 256, .site = S_ALLOC};
+	return true;
+}
+
+Test(reporter, a_repeat_asks_once_for_each_block)
+{
+	struct rig g = rig_new(0x400000);
+	rig_start(&g, AM_REPORT_TEXT, (struct am_style){0}, NULL, 50);
+	am_reporter_free(g.r);
+	const struct am_reporter_config config = {
+		.tables = &g.w.tables, .symbolizer = g.w.symbolizer, .block = live_block, .format = AM_REPORT_TEXT,
+		.out = {page_write, g.page}, .max_reports = 50, .status = AM_OBSERVED, .model = "", .next = ""};
+	g.r = am_reporter_new(&config, &g.mem);
+	struct am_reporter_stats st;
+	struct am_cycle c = world_lost_update(&g.w, 1, 2);
+	for (unsigned i = 0; i < 2; i++)
+		c.edge[i].from.object = c.edge[i].to.object = 0x900008 + i * 0x1000;
+	cr_expect(am_reporter_cycle(g.r, &c, NULL, NULL));
+	for (unsigned k = 0; k < 10; k++) {
+		n_asked = 0;
+		cr_expect_not(am_reporter_cycle(g.r, &c, NULL, NULL));
+		cr_expect_eq(n_asked, 2, "%u", n_asked);
+	}
+	am_reporter_stats(g.r, &st);
+	cr_expect_eq(st.repeats, 10);
+	rig_free(&g);
+}
+
 Test(reporter, names_heap_blocks_by_where_they_came_from)
 {
 	struct rig g = rig_new(0x400000);
