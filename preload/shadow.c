@@ -24,6 +24,7 @@ enum {
 	CHUNK_BYTES = CHUNK_SPAN / 8 * sizeof(struct am_cell),
 	SLAB_BYTES = 256 * CHUNK_BYTES,
 	GIANT_CHUNKS = 1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK),
+	PAGE = 4096,
 };
 _Static_assert(CHUNK_BYTES == 1 << AM_PLACES_BIT, "chunks are told apart by this bit");
 
@@ -117,6 +118,10 @@ static char *new_chunk(unsigned half)
 	if (!am_area_take(CHUNK_BYTES))
 		return NULL;
 	char *chunk = pool.half[half].slab + pool.half[half].used + half * CHUNK_BYTES;
+	/* Cells are read before they are written: that would map a page of zeros first, and the write replace it, in two faults
+	 * and with an interrupt for every core that runs the program. */
+	for (size_t at = 0; at < CHUNK_BYTES; at += PAGE)
+		*(volatile char *)(chunk + at) = 0;
 	pool.half[half].used += 2 * CHUNK_BYTES;
 	return chunk;
 }
