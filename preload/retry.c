@@ -148,6 +148,11 @@ bool am_retry_fail(uintptr_t address)
 	return false;
 }
 
+bool am_retry_attempt(uintptr_t address)
+{
+	return am_retry_knows(address) && am_retry.failed != am_tls.head;
+}
+
 /* Has nobody else been there since this thread last was? */
 static bool is_fresh(uintptr_t address, unsigned size)
 {

@@ -27,6 +27,7 @@ struct am_retry {
 	uint32_t alternations; /* records by am_retry_alternates since another load was logged */
 	uint32_t is_forced;    /* the next to be logged is one of them */
 	uint32_t watched_size;
+	uint64_t failed; /* ring head behind the record of the newest attempt that failed */
 	uintptr_t watched; /* a volatile load that left no record, the last thing that was done; 0: none */
 };
 extern __thread struct am_retry am_retry
@@ -54,8 +55,12 @@ bool am_retry_alternates(uintptr_t address, uintptr_t pc);
 /* An update found this value: AM_ORDER_AGAIN if the load before it did, too. */
 uint8_t am_retry_update(uintptr_t address, uint64_t value);
 
-/* An attempt failed. Was a load of this variable logged that it makes vain? */
+/* A load of this variable does not count. Was it logged? */
 bool am_retry_fail(uintptr_t address);
+
+/* An attempt failed: the same, but it brought what the load would bring, and what is read from here on is for the next one. Asked
+ * again before anything was logged, there is nothing to say. */
+bool am_retry_attempt(uintptr_t address);
 
 /* A compare-and-exchange found what it expected: whatever was read before was tested with it. */
 static inline void am_retry_confirm(bool is_done, uintptr_t address, uint64_t value)

@@ -131,7 +131,7 @@ static bool log_after_all(struct am_step *s, struct am_here here)
 static bool is_worth_telling(enum am_kind kind, const volatile void *p, unsigned size, bool is_vain, struct am_here here)
 {
 	return asks_late() ? am_view_wants(is_vain ? AM_READ : kind, (uintptr_t)p, size, here)
-			   : !is_vain || am_retry_fail((uintptr_t)p);
+			   : !is_vain || am_retry_attempt((uintptr_t)p);
 }
 
 /* The record of the step, if there is one. `commutes`: of event.h. */
@@ -151,7 +151,7 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 	}
 	if (s->waits) {
 		am_exact_undo(s);
-		if (!am_retry_fail((uintptr_t)p)) {
+		if (!am_retry_attempt((uintptr_t)p)) {
 			am_exact_leave(s);
 			return;
 		}
@@ -174,6 +174,8 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 	const uint64_t head = am_tls.head;
 	am_log_record(&r, here);
 	am_view.own_units += am_tls.head - head;
+	if (is_vain)
+		am_retry.failed = am_tls.head;
 	if (is_vain && am_view_mode != AM_VIEW_RECORD)
 		am_view_touched((uintptr_t)p, size);
 }

@@ -19,6 +19,7 @@ enum { READS = 32, HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
 
 #define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
 #define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
+#define NOWHERE (UINT32_MAX - 1)
 
 struct read {
 	uint64_t position; /* in the queue */
@@ -29,6 +30,9 @@ struct read {
 	bool has_value;
 	bool is_atomic;
 	bool is_settled; /* something was written since: only a failed attempt undoes it */
+	/* An attempt that failed, and brought what the next one expects: what is read behind it is for that one. It does not
+	 * count itself, and is no event of the queue. */
+	bool is_attempt;
 };
 
 struct thread {
@@ -286,6 +290,8 @@ static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate f
 	t->n--;
 	v->n_reads--;
 	memmove(&t->read[at], &t->read[at + 1], (t->n - at) * sizeof *t->read);
+	if (r.is_attempt)
+		return;
 	if (r.position != GONE) {
 		entry_at(v, r.position)->fate = (uint8_t)fate;
 	} else if (fate == IN_VAIN) {
@@ -379,6 +385,11 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 	for (uint32_t i = t->n; i-- > first;)
 		if (is_same(&t->read[i], ev) || !t->read[i].is_settled)
 			decide(v, t, i, IN_VAIN);
+	if (t->n == READS)
+		decide(v, t, 0, COUNTS);
+	t->read[t->n++] = (struct read){.position = GONE, .index = UINT64_MAX, .object = ev->object, .size = ev->size,
+					.site = NOWHERE, .acquired = t->acquired, .is_atomic = true, .is_attempt = true};
+	v->n_reads++;
 }
 
 static void add_read(struct am_vain *v, struct thread *t, const struct am_event *ev, uint32_t site)
@@ -497,7 +508,7 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	const bool was_open = v->n_reads;
 
 	if (is_access && ev->order & AM_ORDER_FAILED) {
-		struct thread *t = thread_find(v, ev->thread);
+		struct thread *t = thread_make(v, ev->thread);
 		if (t)
 			fail(v, t, ev);
 		hold(v, ev, IN_VAIN);

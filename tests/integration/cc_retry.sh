@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 field=$TOP/tests/prog/field
 cc -O1 -c "$field/order.c" -o order.o
+cc -O1 -c "$field/turns.c" -o turns.o
 
 build() { # build NAME OUT OPTIONS...
 	local name=$1 out=$2
@@ -42,6 +43,12 @@ both() { # both LABEL OPTIONS...
 	got=$(reports snapshot,fn:publish bad ./again)
 	same "$label: the copy is whole" 12 "$(cat out)"
 	[ "$label" = symbolic ] || same "$label: many words copied again" 0 "$got"
+	check "$label: pop_again builds" atommon-cc -g "$@" "$field/pop_again.c" turns.o -o pop -lpthread
+	same "$label: attempts that fail twice" 0 "$(reports pop live ./pop)"
+	same "$label: pop_again gives what it should" 0 "$(cat out)"
+	rm -f pop.atm
+	preload ATOMMON_ATOMIC=fn:pop ATOMMON_MODE=record ATOMMON_TRACE=pop.atm ./pop >out 2>&1
+	check "$label: nor are they offline" atommon-check pop.atm
 }
 
 for cc in gcc clang-14; do

@@ -215,8 +215,10 @@ enum answer { COUNTS, VAIN, OPEN };
 static enum answer answer(uint32_t r, uint32_t i)
 {
 	const struct am_event *e = &trace[i];
-	const bool is_atomic = trace[r].kind == AM_READ && trace[r].order & AM_ORDER_MASK;
-	const bool is_site = trace[r].kind == AM_LATE || e->site == trace[r].site || e->order & AM_ORDER_AGAIN;
+	/* An attempt that failed is in the look, for what follows it, and has no place. */
+	const bool is_attempt = is_failed(&trace[r]);
+	const bool is_atomic = is_attempt || (trace[r].kind == AM_READ && trace[r].order & AM_ORDER_MASK);
+	const bool is_site = trace[r].kind == AM_LATE || (e->site == trace[r].site && !is_attempt) || e->order & AM_ORDER_AGAIN;
 
 	if (is_failed(e))
 		return is_same(i, r) || (!is_settled(r, i) && is_for_attempt(r, i)) ? VAIN : OPEN;
@@ -224,7 +226,7 @@ static enum answer answer(uint32_t r, uint32_t i)
 		return is_same(i, r) && is_site && !is_settled(r, i) && is_in_look(i) ? VAIN : OPEN;
 	if (e->kind == AM_RELEASE)
 		return !is_settled(r, i) && is_tested_again(r, i) ? VAIN : OPEN;
-	const bool is_found = trace[r].flags & e->flags & AM_HAS_VALUE && trace[r].value == e->value;
+	const bool is_found = trace[r].flags & e->flags & AM_HAS_VALUE && trace[r].value == e->value && !is_attempt;
 	if (e->kind == AM_UPDATE && (e->order & AM_ORDER_AGAIN || is_found) && is_same(i, r))
 		return VAIN;
 	if (effect_of(i) == ENDS || (effect_of(i) == WRITES && (!is_atomic || is_same(i, r))))
@@ -245,9 +247,9 @@ static void judge_all(void)
 		for (uint32_t r = 0; r < i; r++)
 			if (a[r] != OPEN) {
 				decided[r] = i;
-				is_vain[r] = a[r] == VAIN;
+				is_vain[r] = a[r] == VAIN || is_failed(&trace[r]);
 			}
-		is_known_read[i] = is_member;
+		is_known_read[i] = is_member || is_failed(&trace[i]);
 		decided[i] = NEVER;
 		is_vain[i] = is_failed(&trace[i]) || is_member; /* unless something tells otherwise */
 	}
