@@ -86,11 +86,20 @@ static unsigned choose(const struct am_retry *r, uint64_t epoch)
 	return at;
 }
 
+/* Loads that waited with this region have been told: from here on they are like others. */
+static void end_waiting(struct am_retry *r, uint64_t epoch)
+{
+	for (unsigned i = 0; i < AM_RETRY_LOADS && !am_view.is_waiting; i++)
+		if (r->load[i].epoch == am_view.stretch)
+			r->load[i].epoch = epoch;
+}
+
 uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 {
 	const uint64_t epoch = epoch_now();
 	struct am_retry *r = &am_retry;
 
+	end_waiting(r, epoch);
 	if (!r->is_forced)
 		r->alternations = 0; /* somebody was here */
 	r->is_forced = 0;
