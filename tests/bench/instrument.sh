@@ -17,7 +17,7 @@ read -ra ways <<<"${WAYS:-plain unwatched dormant sections fn record tsan}"
 requests=${REQUESTS:-20000}
 mkdir -p "$src"
 cd "$src" || exit 2
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below the ports that the system hands out
 
 # ---- the programs: Debian's source package, the function that `fn` names, how to build and run ------
 
