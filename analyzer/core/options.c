@@ -253,6 +253,8 @@ static void warn_name(const char *entry, size_t n, am_option_warn_fn *warn, void
 
 void am_options_from_env(struct am_options *o, char *const *env, am_option_warn_fn *warn, void *ctx)
 {
+	bool names_trace = false;
+
 	memset(o, 0, sizeof *o);
 	for (size_t i = 0; i < am_option_count; i++)
 		set(o, &am_option_rows[i], am_option_rows[i].def);
@@ -270,6 +272,8 @@ void am_options_from_env(struct am_options *o, char *const *env, am_option_warn_
 			const bool is_atomic = row->offset == offsetof(struct am_options, atomic);
 			if ((is_atomic && !atomic_is_valid(eq + 1)) || !set(o, row, eq + 1))
 				warn_value(row, eq + 1, warn, ctx);
+			else
+				names_trace |= row->offset == offsetof(struct am_options, trace);
 			continue;
 		}
 		bool is_other = false;
@@ -278,4 +282,6 @@ void am_options_from_env(struct am_options *o, char *const *env, am_option_warn_
 		if (!is_other)
 			warn_name(entry, n, warn, ctx);
 	}
+	if (names_trace && o->enabled && o->mode == AM_MODE_CHECK)
+		warn(ctx, "ATOMMON_TRACE names a trace, but nothing is recorded; ATOMMON_MODE=both (or record) does");
 }

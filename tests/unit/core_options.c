@@ -16,14 +16,19 @@ static void on_warning(void *ctx, const char *message)
 	snprintf(last, sizeof last, "%s", message);
 }
 
-static struct am_options parse(char *setting)
+static struct am_options parse_two(char *setting, char *second)
 {
 	static struct am_options o;
-	char *env[] = {"HOME=/", setting, NULL};
+	char *env[] = {"HOME=/", setting, second, NULL};
 
 	warnings = 0;
 	am_options_from_env(&o, env, on_warning, NULL);
 	return o;
+}
+
+static struct am_options parse(char *setting)
+{
+	return parse_two(setting, NULL);
 }
 
 Test(options, defaults_are_those_of_the_table)
@@ -102,6 +107,18 @@ Test(options, an_overlong_text_is_refused_not_cut)
 	memset(setting + strlen(setting), 'x', 1500);
 	cr_assert_str_eq(parse(setting).trace, "atommon.%e.%p.atm");
 	cr_assert_eq(warnings, 1);
+}
+
+Test(options, a_trace_that_is_not_recorded_is_one_warning)
+{
+	parse("ATOMMON_TRACE=x.atm");
+	cr_assert_eq(warnings, 1);
+	parse_two("ATOMMON_TRACE=x.atm", "ATOMMON_MODE=both");
+	cr_assert_eq(warnings, 0);
+	parse_two("ATOMMON_MODE=record", "ATOMMON_TRACE=x.atm");
+	cr_assert_eq(warnings, 0);
+	parse_two("ATOMMON_ENABLED=0", "ATOMMON_TRACE=x.atm");
+	cr_assert_eq(warnings, 0);
 }
 
 Test(options, an_unknown_name_is_one_warning)
