@@ -32,7 +32,7 @@ void am_as_values_call(struct am_as_values *v)
 
 static bool equal(struct am_as_text a, struct am_as_text b)
 {
-	return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
+	return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
 }
 
 static unsigned node(struct am_as_values *v, struct am_as_node like)
