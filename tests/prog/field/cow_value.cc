@@ -35,7 +35,12 @@ template <class T> class Cow {
 	explicit Cow(const T &v) : shared_(new Shared(v)) {}
 	Cow(const Cow &other) : shared_(other.shared_) { shared_->references.fetch_add(1); }
 	Cow &operator=(const Cow &) = delete;
-	~Cow() { drop(); }
+	~Cow()
+	{
+		/* Else the writer sees two references, and gives back the last one. */
+		WHEN_FIXED(const std::lock_guard<std::mutex> hold(guard);)
+		drop();
+	}
 
 	const T &read() const { return shared_->value; }
 
