@@ -4,6 +4,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/defer.h"
 
+#include "atommon/told.h"
 #include "preload/lane.h"
 #include "preload/late.h"
 
@@ -227,18 +228,38 @@ static bool is_access(const struct am_item *item)
 
 /* ---- telling ---------------------------------------------------------------------------------- */
 
-static void tell_item(const struct am_item *item, uint32_t place, uint32_t thread, uint64_t stretch,
-		      struct am_here here)
+#define NOWHERE ((uintptr_t)1) /* no word */
+
+/*
+ * May an access be told as one that happens now? Not if another thread has the cell, unless we just took it: that one may have
+ * logged what it did there. It took the cell as the fast paths do, which look and store in two steps; or is telling this item.
+ */
+static bool is_current(const struct am_item *item, uint64_t stretch, uintptr_t taken)
 {
-	const uint64_t what = kind_of(item) | (uint64_t)place << 8;
-	const uint32_t aux = (uint32_t)item->where;
+	struct am_cell *cell = am_shadow_find(object_of(item));
+
+	if (!cell || (!am_filter_same_stretch(__atomic_load_n(&cell->w, __ATOMIC_RELAXED), stretch) &&
+		      (object_of(item) & ~UINT64_C(7)) != taken))
+		return false;
+	__atomic_fetch_or(&cell->w, AM_CELL_LOGGED, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* `taken`: the word whose cell this thread took from the region. */
+static void tell_item(const struct am_item *item, uint32_t place, uint32_t thread, uint64_t stretch,
+		      uintptr_t taken, struct am_here here)
+{
+	const bool is_told_access = is_access(item) && is_current(item, stretch, taken);
+	const bool is_lost = is_access(item) && !is_told_access;
+	/* In place of what is lost: a load that does not count, so that what was read for the same attempt is still seen to be; or
+	 * what says nothing. */
+	const uint8_t kind = is_lost && kind_of(item) != AM_READ ? AM_FENCE : kind_of(item);
+	const uint64_t what = kind | (uint64_t)place << 8;
+	const uint32_t aux = (uint32_t)item->where | (is_lost ? am_told_access(0, 0, AM_ORDER_FAILED) : 0);
 	/* An access is told with a number of its slot, so that whoever comes there later comes behind it. */
-	struct am_record r = {.kind = AM_TOLD, .n_ext = 1, .has_seq = is_access(item), .object = object_of(item),
+	struct am_record r = {.kind = AM_TOLD, .n_ext = 1, .has_seq = is_told_access, .object = object_of(item),
 			      .ordered = object_of(item), .site = (uint32_t)(item->where >> 32)};
 
-	struct am_cell *cell = is_access(item) ? am_shadow_find(object_of(item)) : NULL;
-	if (cell)
-		__atomic_fetch_or(&cell->w, AM_CELL_LOGGED, __ATOMIC_RELAXED);
 	if (thread == am_tls.id - 1 && !aux) {
 		r.ext[0] = unit(AM_X_AUX, what << 32 | am_late_number(stretch));
 	} else {
@@ -298,7 +319,7 @@ void am_defer_tell(struct am_here here)
 		tell_number(am_tls.id - 1, stretch, here);
 	for (uint32_t i = 0; i < n; i++)
 		if (is_region)
-			tell_item(&item[i], i, am_tls.id - 1, stretch, here);
+			tell_item(&item[i], i, am_tls.id - 1, stretch, NOWHERE, here);
 		else
 			tell_lock(&item[i], here);
 	am_late_count(v, head);
@@ -323,7 +344,7 @@ static uint32_t place_of_mark(const struct am_item *item, uint32_t n)
 }
 
 bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, uint64_t stretch,
-		     struct am_here here)
+		     uintptr_t word, struct am_here here)
 {
 	uint64_t open = __atomic_load_n(&d->open, __ATOMIC_ACQUIRE);
 	struct am_item item[AM_DEFER_MAX];
@@ -356,9 +377,9 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 	for (uint32_t i = 0; i <= n; i++) {
 		if (i == at)
 			tell_item(&(struct am_item){AM_MARK | AM_THREAD_OBJECT(thread) << 16, 0}, 0, thread,
-				  stretch, here);
+				  stretch, word, here);
 		if (i < n)
-			tell_item(&item[i], i, thread, stretch, here);
+			tell_item(&item[i], i, thread, stretch, word, here);
 	}
 	tell_number(thread, stretch, here);
 	v->is_telling = was_telling;

@@ -49,9 +49,9 @@ bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, stru
 void am_defer_tell(struct am_here here);
 
 /* The region `stretch` of another thread, if it is still open: count it and tell its begin. False: it
- * has ended. */
+ * has ended. `word`: whose cell was taken from it. */
 bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, uint64_t stretch,
-		     struct am_here here);
+		     uintptr_t word, struct am_here here);
 
 /* ---- the usual case: nothing is unusual, and nothing was logged since the last time ------------ */
 

@@ -321,6 +321,10 @@ static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t 
 	const bool is_ours = am_filter_same_block(c.w, stretch);
 	const bool has_reads = is_ours && am_filter_same_stretch(c.r, stretch);
 
+	/* What this thread did here before the region does not matter any more (view_exact.c). That it is here now must be seen in w,
+	 * by which cells change hands. */
+	if (is_ours && !am_filter_same_stretch(c.w, stretch))
+		c = (struct am_cell){c.w & AM_CELL_LOGGED, has_reads ? c.r : 0};
 	if (is_apart) {
 		*next = (struct am_cell){stretch | bytes << AM_MORE_SHIFT | (c.w & AM_CELL_LOGGED), 0};
 		return !am_filter_foreign(c.w, stretch) && !has_reads && !(is_ours && am_filter_same_stretch(c.w, stretch));
@@ -348,8 +352,8 @@ static inline bool am_filter_is_apart(struct am_cell c, uint64_t stretch, uint64
 /* Does it hold something of the open region `open` that may be in its list? */
 static inline bool am_filter_may_wait(struct am_cell c, uint64_t open)
 {
-	return (am_filter_same_stretch(c.w, open) && !(c.w & AM_CELL_LAZY)) ||
-	       (am_filter_same_stretch(c.r, open) && !(c.r & AM_CELL_LAZY));
+	return am_filter_same_stretch(c.w, open) &&
+	       (!(c.w & AM_CELL_LAZY) || (am_filter_same_stretch(c.r, open) && !(c.r & AM_CELL_LAZY)));
 }
 
 /* ---- the usual cases in one go ---------------------------------------------------------------- */

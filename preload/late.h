@@ -37,8 +37,9 @@ static inline uint32_t am_late_number(uint64_t stretch)
 /* Tell accesses to an 8-byte word that its owner did not log. False: there is nothing to tell. */
 bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
 		  struct am_here here);
-/* All of a cell, which another thread takes. */
-void am_late_tell_both(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here);
+/* This thread takes a cell from another, in one step, and tells what that one left there. False: somebody else came. */
+bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
+		   struct am_here here);
 
 /* Units since `head` are not those of hooks. */
 static inline void am_late_count(struct am_view *v, uint64_t head)

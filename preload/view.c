@@ -253,15 +253,8 @@ static bool replace(struct am_view *v, const struct touch *a, struct am_cell *ce
 {
 	const bool is_foreign = a->is_apart || am_filter_foreign(old.w, v->stretch);
 
-	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0) {
-		if (!__atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST,
-						 __ATOMIC_RELAXED))
-			return false;
-		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
-		if (is_foreign)
-			am_late_tell_both(v, a->word, old, a->here);
-		return true;
-	}
+	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0)
+		return am_late_seize(v, a->word, cell, old, next, a->here);
 	if (settle(v, a, old))
 		next.w |= AM_CELL_LOGGED;
 	if (next.w != old.w)
@@ -338,17 +331,24 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 		case AM_FILTER_LOG:
 			break;
 		}
-		const bool tells = a->is_apart || (a->is_exact && !a->writes && am_filter_reads(old, v->stretch, AM_CELL_LAZY));
-		if (tells && !is_stretched) /* what this thread did here is told now */
+		/* What waits is told while its cells say that nobody else was there since. */
+		if (!is_stretched)
 			come_forward(v, a->here);
 		if (!replace(v, a, cell, old,
 			     a->is_apart ? (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0}
 					 : am_filter_logged(seen, v->stretch, a->bytes, a->writes, a->is_exact)))
 			continue;
-		if (!is_stretched)
+		if (!is_stretched) /* another's region may have begun to count */
 			come_forward(v, a->here);
 		return true;
 	}
+}
+
+/* Everybody's next access is logged, and what was there is told. */
+static void estrange(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_here here)
+{
+	while (!am_late_seize(v, word, cell, am_cell_load(cell), (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0}, here))
+		;
 }
 
 static bool wants(struct am_view *v, const struct touch *a)
@@ -366,12 +366,10 @@ static bool wants(struct am_view *v, const struct touch *a)
 		return true;
 	if (am_view_mode == AM_VIEW_RECORD)
 		return am_view_record_wants(v, cell, a->word, a->bytes, a->writes, a->is_exact, a->here.pc);
-	if (!has_numbers(v)) {
-		am_late_tell_both(v, a->word, am_cell_load(cell), a->here);
-		__atomic_store_n(&cell->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_RELAXED);
-		return true;
-	}
-	return check_wants(v, cell, a);
+	if (has_numbers(v))
+		return check_wants(v, cell, a);
+	estrange(v, a->word, cell, a->here);
+	return true;
 }
 
 /* Of all words of an access. If one is logged all are, in their cells too: it is one transaction. */
@@ -554,14 +552,10 @@ void am_view_touched(uintptr_t address, size_t size)
 		am_view_follow(v);
 	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
 		struct am_cell *c = am_shadow_make(at);
-		if (!c)
-			continue;
-		struct am_cell old = am_cell_load(c);
-		while (!__atomic_compare_exchange_n(&c->w, &old.w, AM_STRETCH_OTHER | AM_CELL_LOGGED,
-						    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			;
-		if (am_view_mode != AM_VIEW_RECORD)
-			am_late_tell_both(v, at, old, (struct am_here){0, (uintptr_t)__builtin_dwarf_cfa()});
+		if (c && am_view_mode != AM_VIEW_RECORD)
+			estrange(v, at, c, (struct am_here){0, (uintptr_t)__builtin_dwarf_cfa()});
+		else if (c)
+			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
 	}
 	am_view_counted();
 }

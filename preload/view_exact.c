@@ -5,10 +5,10 @@
  * Runs in application threads; no system call, no malloc.
  *
  * The cell, the operation and the item, in this order, go together under the lock of the slot. Who takes a cell of the open region of another
- * thread waits for that lock before it reads the list (am_late_tell_both): then the item is there. If the region is
- * exposed meanwhile, for another of its cells, the list may have been read without this item; the thread sees that
- * behind its store, and tells the item itself before it lets go of the slot. Either way it is told, with a number of the
- * slot, before whoever comes behind it.
+ * thread takes that lock before, and tells the list under it (am_late_seize): then the item is there, and a third thread that
+ * takes the cell next comes behind it. If the region is exposed meanwhile, for another of its cells, the list may have been read without this
+ * item; the thread sees that behind its store, and tells the item itself before it lets go of the slot. Either way it is told, with a number of the
+ * slot, before whoever comes behind it. Where the cell was lost without a word, the item is not told at all (defer.c).
  *
  * A region that was forgotten leaves nothing in its cells that could be told later. Nobody asks for it: such accesses wait only in
  * a thread that has logged nothing in this generation, so that, once the region is over, they do not matter (filter.h, 6).

@@ -155,7 +155,7 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 	if (!late.bytes)
 		return false;
 	const bool is_open = b->thread != am_tls.id - 1 && open_stretch(b) == late.stretch &&
-			     am_defer_expose(v, b->defer, b->thread, late.stretch, here);
+			     am_defer_expose(v, b->defer, b->thread, late.stretch, word, here);
 	if (!is_open && !does_matter(b, late.stretch))
 		return false;
 	if (b->thread != am_tls.id - 1 &&
@@ -187,26 +187,47 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 	return true;
 }
 
-/* What the cell holds may wait in the list of another thread's open region (view_exact.c). */
-static void meet(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
+/* Another thread's region that is open, if what the cell holds may wait in its list (view_exact.c); else 0. */
+static uint64_t waiting_in(struct am_cell c)
 {
 	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
 	const struct block *b = &blocks[owner < AM_BLOCK_OTHER ? owner : 0];
 	const uint64_t open = b->thread != am_tls.id - 1 ? open_stretch(b) : 0;
-	struct am_slot *slot = &am_slots[am_slot_of(word)];
 
-	if (!open || !am_filter_may_wait(c, open))
-		return;
-	if (am_slot_lock(slot)) /* its item is there when the lock is free */
-		am_slot_unlock(slot);
-	am_defer_expose(v, b->defer, b->thread, open, here);
+	return open && am_filter_may_wait(c, open) ? open : 0;
 }
 
-void am_late_tell_both(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
+static void meet(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
 {
-	meet(v, word, c, here);
-	am_late_tell(v, word, am_filter_last_write(c), true, here);
-	am_late_tell(v, word, am_filter_last_read(c), false, here);
+	const uint64_t open = waiting_in(c);
+	const struct block *b = &blocks[open >> AM_BLOCK_SHIFT];
+
+	if (open)
+		am_defer_expose(v, b->defer, b->thread, open, word, here);
+}
+
+/*
+ * What waits in another's list is told under the lock of its slot, taken before the cell is. So the item is there, and who takes the
+ * cell next, from us, comes behind what we tell: it waits for the lock.
+ */
+bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
+		   struct am_here here)
+{
+	struct am_slot *slot = &am_slots[am_slot_of(word)];
+	bool is_locked = waiting_in(old) && am_slot_lock(slot);
+	const bool is_ours = __atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+
+	if (is_ours) {
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+		if (!is_locked && __atomic_load_n(&slot->lock, __ATOMIC_ACQUIRE) != 0) /* partner: am_slot_unlock */
+			is_locked = am_slot_lock(slot);
+		meet(v, word, old, here);
+		am_late_tell(v, word, am_filter_last_write(old), true, here);
+		am_late_tell(v, word, am_filter_last_read(old), false, here);
+	}
+	if (is_locked)
+		am_slot_unlock(slot);
+	return is_ours;
 }
 
 /* ---- memory that goes ------------------------------------------------------------------------- */
@@ -248,9 +269,16 @@ static void leave(struct going *g, uintptr_t word, struct am_late late, bool wri
 
 static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 {
+	struct am_slot *slot = &am_slots[am_slot_of(word)];
+
 	if (!am_filter_foreign(c.w, am_view.stretch))
 		return;
-	meet(&am_view, word, c, ((struct going *)ctx)->here);
+	if (waiting_in(c)) {
+		const bool is_locked = am_slot_lock(slot); /* as in am_late_seize */
+		meet(&am_view, word, c, ((struct going *)ctx)->here);
+		if (is_locked)
+			am_slot_unlock(slot);
+	}
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
 }

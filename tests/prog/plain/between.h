@@ -10,7 +10,12 @@ void held(void);
 /* That thread, in front of its release, when the other waits; and behind it. */
 void steps_begin(void);
 void steps_end(void);
-/* Rounds of `work` by two threads, each with a look at another instruction. Returns how many; -1: it cannot be done. */
-long between_run(void (*work)(void), int stride);
+/* The thread of `before`: until the round is over. */
+void stay(void);
+/* Of the two that work, is this the one that is not stepped through? */
+int is_waiter(void);
+/* Rounds of `work` by two threads, each with a look at another instruction; in each a third runs `before`, unless NULL, up to where it stays.
+ * Returns how many; -1: it cannot be done. */
+long between_run(void (*work)(void), void (*before)(void), int stride);
 
 #endif

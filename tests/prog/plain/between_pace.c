@@ -8,9 +8,9 @@
 
 enum { PATIENCE = 40 }; /* the other may wait for what the stepped thread holds inside the monitor */
 
-static void (*body)(void);
+static void (*body)(void), (*first)(void);
 static long traps, look_at; /* of the stepped thread: so many instructions, when to stop */
-static int rounds_begun, looks_allowed, looks_asked;
+static int rounds_begun, looks_allowed, looks_asked, stays, rounds_over;
 static __thread int is_stepped;
 
 static int now(const int *counter)
@@ -61,6 +61,25 @@ void steps_end(void)
 	__atomic_add_fetch(&looks_allowed, 1 << 20, __ATOMIC_ACQ_REL);
 }
 
+int is_waiter(void)
+{
+	return !is_stepped;
+}
+
+void stay(void)
+{
+	const int round = __atomic_add_fetch(&stays, 1, __ATOMIC_ACQ_REL);
+
+	while (now(&rounds_over) < round)
+		sched_yield();
+}
+
+static void *begin_first(void *arg)
+{
+	first();
+	return arg;
+}
+
 /* The lock is held: wait for it. */
 static void *waiter(void *round)
 {
@@ -70,22 +89,30 @@ static void *waiter(void *round)
 	return NULL;
 }
 
-long between_run(void (*work)(void), int stride)
+long between_run(void (*work)(void), void (*before)(void), int stride)
 {
 	const struct sigaction sa = {.sa_handler = on_trap};
 	long round = 0;
 
 	body = work;
+	first = before;
 	sigaction(SIGTRAP, &sa, NULL);
 	is_stepped = 1;
 	do {
-		pthread_t t;
+		pthread_t t, other;
 		look_at += stride;
 		looks_allowed = looks_asked = 0;
+		if (first && pthread_create(&other, NULL, begin_first, NULL))
+			return -1;
+		while (first && now(&stays) <= round)
+			sched_yield();
 		if (pthread_create(&t, NULL, waiter, (void *)++round))
 			return -1;
 		work();
 		pthread_join(t, NULL);
+		__atomic_add_fetch(&rounds_over, 1, __ATOMIC_ACQ_REL);
+		if (first)
+			pthread_join(other, NULL);
 	} while (traps >= look_at);
 	return round;
 }
