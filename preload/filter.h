@@ -311,7 +311,7 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 }
 
 /*
- * Atomic accesses of a region that is not exposed may wait in its list (preload/view_exact.c, which lets no loads) instead of being logged:
+ * Atomic and volatile accesses of a region that is not exposed may wait in its list (preload/view_exact.c) instead of being logged:
  * the next state of the cell. `is_apart`: an update that commutes; it covers nothing, so its bytes look like others'. False: it
  * must be logged.
  */

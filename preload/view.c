@@ -11,6 +11,7 @@
 #include "preload/retry.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
+#include "preload/step.h"
 
 uint32_t am_view_mode;
 struct am_view_open am_view_open;
@@ -478,6 +479,17 @@ static void log_again(uintptr_t address, unsigned size, uint8_t again, struct am
 	am_log_record(&r, here);
 }
 
+/* In a region that waits, a volatile load may wait. The callback comes before it: there is nothing to perform. */
+static bool waits(uintptr_t address, unsigned size, struct am_here here)
+{
+	struct am_step s = {.slot = &am_slots[am_slot_of(address)]};
+
+	if (!am_exact_begin(&s, AM_READ, address, size, 0, here))
+		return false;
+	am_exact_end(&s, AM_READ, address, size, AM_VOLATILE, am_retry_load(address, here.pc, 0), here);
+	return true;
+}
+
 void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigned detail,
 		    struct am_here here)
 {
@@ -488,7 +500,9 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 
 	if (!is_ready(v))
 		return;
-	/* What may be made again is logged at once, so that it can be told which of the two counts. */
+	/* What may be made again is not told late, so that it can be told which of the two counts. */
+	if (may_repeat && waits(address, size, here))
+		return;
 	if (!may_repeat && is_simple(v, kind != AM_READ, address, size, here))
 		return;
 	if (wants_all(v, kind, address, size, !may_repeat, detail & AM_VIEW_VOLATILE, here)) {

@@ -1,5 +1,5 @@
 /*
- * Atomic stores and updates of a region that waits (defer.h) wait with it: they are items of its list, and are told, if the region
+ * Atomic and volatile accesses of a region that waits (defer.h) wait with it: they are items of its list, and are told, if the region
  * is, as events of their own before anything else of it. So the stages behind see of them what they see of those that were
  * logged at once: order, value, whether they commute. If the region ends and concerned nobody they are forgotten.
  * Runs in application threads; no system call, no malloc.
@@ -81,8 +81,7 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 {
 	struct am_view *v = &am_view;
 
-	/* Loads do not wait: with them correct lock-free code was reported, seldom, and why is not understood. */
-	if (am_likely(!v->is_waiting) || kind == AM_READ)
+	if (am_likely(!v->is_waiting))
 		return false;
 	am_retry_check(here);
 	if (!may_wait(v, address, size))

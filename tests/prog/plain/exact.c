@@ -1,5 +1,6 @@
 /*
- * A region that makes one atomic store or update, by argument, and concerns nobody; 1,000 times. usage: exact store|add|swap
+ * A region that makes one atomic or volatile access, by argument, and concerns nobody; 1,000 times.
+ * usage: exact store|add|swap|load|volatile
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -8,6 +9,7 @@
 
 static atomic_long number;
 static long plain;
+static volatile long flag;
 
 __attribute__((noinline)) static void region(char what)
 {
@@ -17,6 +19,10 @@ __attribute__((noinline)) static void region(char what)
 		atomic_store(&number, plain);
 	else if (what == 'a')
 		atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
+	else if (what == 'l')
+		plain += atomic_load(&number);
+	else if (what == 'v')
+		plain += flag;
 	else
 		atomic_compare_exchange_strong(&number, &expected, plain + 1);
 	plain++;
