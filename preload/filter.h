@@ -326,12 +326,12 @@ static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t 
 	if (is_ours && !am_filter_same_stretch(c.w, stretch))
 		c = (struct am_cell){c.w & AM_CELL_LOGGED, has_reads ? c.r : 0};
 	if (is_apart) {
-		*next = (struct am_cell){stretch | bytes << AM_MORE_SHIFT | (c.w & AM_CELL_LOGGED), 0};
-		return !am_filter_foreign(c.w, stretch) && !has_reads && !(is_ours && am_filter_same_stretch(c.w, stretch));
+		*next = (struct am_cell){c.w | stretch | bytes << AM_MORE_SHIFT, has_reads ? c.r : 0};
+		return !am_filter_foreign(c.w, stretch) && !(c.w & (AM_CELL_BYTES | AM_CELL_LAZY));
 	}
-	/* Beside other exact ones is as good as alone: each has an item of its own. */
-	const struct am_cell beside = {c.w, c.r & ~AM_CELL_EXACT};
-	if (am_filter_decide(beside, stretch, bytes, writes, true, true, 1) != AM_FILTER_LAZY)
+	/* Beside other exact ones is as good as alone: each has an item of its own. Nothing is hidden but those that commute. */
+	const struct am_cell alone = {c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_EXACT};
+	if (am_filter_decide(alone, stretch, bytes, writes, true, true, 1) != AM_FILTER_LAZY)
 		return false;
 	*next = am_filter_lazy(c, stretch, bytes, writes);
 	if (writes) {
@@ -342,18 +342,16 @@ static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t 
 	return !has_reads || !(c.r & AM_CELL_LAZY);
 }
 
-/* Is all that the cell holds such an update of the stretch, to these bytes? */
+/* May the stretch, which waits, have made such an update of these bytes, and nobody been there since? */
 static inline bool am_filter_is_apart(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {
-	return am_filter_same_stretch(c.w, stretch) && (c.w & (AM_CELL_BYTES | AM_CELL_MORE)) == bytes << AM_MORE_SHIFT &&
-	       c.r == 0;
+	return am_filter_has(c.w, stretch, bytes << AM_MORE_SHIFT);
 }
 
-/* Does it hold something of the open region `open` that may be in its list? */
+/* May something of the open region `open` that the cell holds be in its list? */
 static inline bool am_filter_may_wait(struct am_cell c, uint64_t open)
 {
-	return am_filter_same_stretch(c.w, open) &&
-	       (!(c.w & AM_CELL_LAZY) || (am_filter_same_stretch(c.r, open) && !(c.r & AM_CELL_LAZY)));
+	return am_filter_same_stretch(c.w, open);
 }
 
 /* ---- the usual cases in one go ---------------------------------------------------------------- */

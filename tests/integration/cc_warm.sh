@@ -28,7 +28,7 @@ for cc in gcc clang-14; do
 	same "$cc: the twin agrees" "1 0" "$(run bad 300 ATOMMON_VERIFY=1) $(grep -c disagree log)"
 	# Nor do atomic and volatile accesses make a region matter.
 	check "$cc: exact builds" atommon-cc -O1 -g "$TOP/tests/prog/plain/exact.c" -o exact -lpthread
-	for what in store add swap load volatile; do
+	for what in store add swap load volatile mixed; do
 		preload ATOMMON_ATOMIC=fn:region ATOMMON_VERBOSE=1 ./exact $what >out 2>&1
 		check "$cc: a region with one $what leaves no record" grep -qE ' [0-9]{1,2} events, [0-9] regions' out
 	done

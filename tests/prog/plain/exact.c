@@ -1,6 +1,6 @@
 /*
- * A region that makes one atomic or volatile access, by argument, and concerns nobody; 1,000 times.
- * usage: exact store|add|swap|load|volatile
+ * A region that makes one atomic or volatile access, by argument, or adds twice and looks in between, and concerns nobody; 1,000 times.
+ * usage: exact store|add|swap|load|volatile|mixed
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -23,6 +23,11 @@ __attribute__((noinline)) static void region(char what)
 		plain += atomic_load(&number);
 	else if (what == 'v')
 		plain += flag;
+	else if (what == 'm') {
+		atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
+		plain += atomic_load(&number);
+		atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
+	}
 	else
 		atomic_compare_exchange_strong(&number, &expected, plain + 1);
 	plain++;
