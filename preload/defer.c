@@ -46,7 +46,7 @@ static inline bool is_ready(struct am_view *v)
 /* Sections are followed by what was logged; what waits is counted at once, but behind that. */
 static inline void catch_up(struct am_view *v)
 {
-	if (am_after.has_sections && am_unlikely(am_tls.head - v->own_units != v->others))
+	if (am_after.has_sections && am_unlikely(am_view_others(v) != v->others))
 		am_view_follow(v);
 }
 
@@ -66,7 +66,7 @@ static inline bool is_logged(const struct am_view *v)
 static void calm_down(struct am_view *v)
 {
 	const bool is_calm = v->mark_head == am_tls.head && !is_logged(v) &&
-			     (!am_after.has_sections || am_tls.head - v->own_units == v->others);
+			     (!am_after.has_sections || am_view_others(v) == v->others);
 
 	v->calm = is_calm ? am_tls.head : ~UINT64_C(0);
 }
@@ -296,7 +296,7 @@ void am_defer_tell(struct am_here here)
 	struct am_deferred *d = v->defer;
 	struct am_item item[AM_DEFER_MAX];
 	const uint32_t n = d->n;
-	const uint64_t head = am_tls.head, stretch = v->stretch;
+	const uint64_t others = am_view_others(v), stretch = v->stretch;
 	const bool is_region = v->is_waiting;
 	bool is_told = false; /* by another, before us */
 
@@ -322,7 +322,7 @@ void am_defer_tell(struct am_here here)
 			tell_item(&item[i], i, am_tls.id - 1, stretch, NOWHERE, here);
 		else
 			tell_lock(&item[i], here);
-	am_late_count(v, head);
+	am_view_count_own(v, others);
 	if (is_region) {
 		am_late_mark_now(v, here);
 		v->marked = stretch;
@@ -368,7 +368,7 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 	if (n > AM_DEFER_MAX || __atomic_load_n(&d->open, __ATOMIC_ACQUIRE) != (stretch | AM_EXPOSED) ||
 	    __atomic_load_n(&d->told, __ATOMIC_ACQUIRE) == stretch)
 		return true;
-	const uint64_t head = am_tls.head;
+	const uint64_t others = am_view_others(v);
 	const uint8_t was_telling = v->is_telling;
 	v->calm = ~UINT64_C(0);
 	v->is_telling = 1; /* before what waits here: it happened before */
@@ -387,7 +387,7 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 		v->limit = am_tls.limit;
 		am_tls.limit = 0;
 	}
-	am_late_count(v, head);
+	am_view_count_own(v, others);
 	__atomic_store_n(&d->told, stretch, __ATOMIC_RELEASE);
 	return true;
 }

@@ -41,12 +41,6 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
 		   struct am_here here);
 
-/* Units since `head` are not those of hooks. */
-static inline void am_late_count(struct am_view *v, uint64_t head)
-{
-	v->own_units += am_tls.head - head;
-}
-
 /* Outside regions, in a thread that no edge has reached: is there nothing to do for an access to this cell (filter.h, 2
  * and 3)? */
 static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bool writes)

@@ -70,7 +70,7 @@ static bool is_copy(uintptr_t pc, uintptr_t before)
 /* Changes with every record that is no access, and with every region that left none. */
 static uint64_t epoch_now(void)
 {
-	const uint64_t records = am_tls.head - am_view.own_units + am_view.n_forgotten;
+	const uint64_t records = am_view_others(&am_view) + am_view.n_forgotten;
 
 	return am_view.is_waiting ? am_view.stretch : records & ((UINT64_C(1) << AM_BLOCK_SHIFT) - 1);
 }
@@ -181,11 +181,11 @@ static void take_back(uintptr_t address, unsigned size, struct am_here here)
 			      .n_ext = 1,
 			      .object = address,
 			      .ordered = address};
-	const uint64_t head = am_tls.head;
+	const uint64_t others = am_view_others(&am_view);
 
 	r.ext[0] = am_retry_order(AM_ORDER_FAILED);
 	am_log_record(&r, here);
-	am_view.own_units += am_tls.head - head;
+	am_view_count_own(&am_view, others);
 }
 
 void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here)

@@ -165,6 +165,18 @@ void am_view_prepare(void);
 /* view_sections.c: this thread logged something else since: did a section begin or end? */
 void am_view_follow(struct am_view *v);
 
+/* Units of this thread's ring that are not ours: they change with any other record. */
+static inline uint64_t am_view_others(const struct am_view *v)
+{
+	return am_tls.head - v->own_units;
+}
+
+/* What was logged since the others were so many is ours; some of it may have been counted already. */
+static inline void am_view_count_own(struct am_view *v, uint64_t others)
+{
+	v->own_units = am_tls.head - others;
+}
+
 static inline struct am_open am_view_now(void)
 {
 	union {
@@ -187,7 +199,7 @@ static inline bool am_view_sleeps(void)
 {
 	if (am_unlikely(am_state() < AM_ON))
 		return true;
-	if (am_after.has_sections && am_tls.head - am_view.own_units != am_view.others)
+	if (am_after.has_sections && am_view_others(&am_view) != am_view.others)
 		am_view_follow(&am_view);
 	return false;
 }
@@ -226,7 +238,7 @@ static inline uint64_t am_view_idle(const struct am_view *v)
 static inline void am_view_rest(void)
 {
 	const bool may_idle = am_state() == AM_DEFER && am_view.depth == 0 &&
-			      (!am_after.has_sections || am_tls.head - am_view.own_units == am_view.others);
+			      (!am_after.has_sections || am_view_others(&am_view) == am_view.others);
 
 	am_view.idle = may_idle ? am_view_idle(&am_view) : ~UINT64_C(0);
 }

@@ -171,9 +171,9 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 		am_slot_unlock(s->slot);
 	r.n_ext = 1;
 	r.ext[0] = am_retry_order(order_of(kind, p, size, mo, value, is_vain, commutes, here));
-	const uint64_t head = am_tls.head;
+	const uint64_t others = am_view_others(&am_view);
 	am_log_record(&r, here);
-	am_view.own_units += am_tls.head - head;
+	am_view_count_own(&am_view, others);
 	if (is_vain)
 		am_retry.failed = am_tls.head;
 	if (is_vain && am_view_mode != AM_VIEW_RECORD)

@@ -132,7 +132,7 @@ bool am_view_is_ready(void)
 /* Did this thread log anything but accesses since it last asked? */
 static bool has_others(struct am_view *v)
 {
-	const uint64_t others = am_tls.head - v->own_units;
+	const uint64_t others = am_view_others(v);
 	const bool is_new = others != v->others;
 
 	v->others = others;
@@ -507,7 +507,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 		return;
 	if (wants_all(v, kind, address, size, !may_repeat, detail & AM_VIEW_VOLATILE, here)) {
 		am_retry_check(here);
-		const uint64_t head = am_tls.head;
+		const uint64_t others = am_view_others(v);
 		if (may_repeat)
 			again = am_retry_load(address, here.pc, 0);
 		if (am_unlikely(again != 0))
@@ -516,7 +516,7 @@ void am_view_access(enum am_kind kind, uintptr_t address, unsigned size, unsigne
 			am_log(kind, (unsigned)__builtin_ctz(size) | detail, address, here);
 		else
 			am_log_access(kind, address, size, here);
-		am_late_count(v, head);
+		am_view_count_own(v, others);
 	} else if (may_repeat) {
 		am_retry_dropped(address, size, here);
 		am_retry_watch(address, size);
@@ -533,12 +533,12 @@ void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am
 	/* Told late, a free would be told as a write. */
 	if (wants_all(v, kind, address, size, kind != AM_FREE || v->depth != 0, false, here)) {
 		am_retry_check(here);
-		const uint64_t head = am_tls.head;
+		const uint64_t others = am_view_others(v);
 		if (kind == AM_FREE)
 			am_log_block(kind, address, size, here);
 		else
 			am_log_access(kind, address, size, here);
-		am_late_count(v, head);
+		am_view_count_own(v, others);
 	}
 	refresh(v);
 }
@@ -562,7 +562,7 @@ void am_view_touched(uintptr_t address, size_t size)
 		choose_mode();
 	if (am_view_mode == AM_VIEW_NONE)
 		return;
-	if (am_after.has_sections && am_tls.head - v->own_units != v->others)
+	if (am_after.has_sections && am_view_others(v) != v->others)
 		am_view_follow(v);
 	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
 		struct am_cell *c = am_shadow_make(at);

@@ -23,7 +23,7 @@ struct am_view {
 	uint64_t calm;
 	uint64_t mark_head; /* ring head behind this thread's newest mark */
 	uint64_t own_units; /* of this thread's ring, written here */
-	uint64_t others; /* ring head - own_units when last looked: changes with any other record */
+	uint64_t others; /* am_view_others() when last looked */
 	uint64_t marked;      /* stretch that has a mark, or is covered by one */
 	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
 	uint64_t n_forgotten; /* regions that left no record */

@@ -35,7 +35,7 @@ void am_late_block(const struct am_view *v)
 /* A mark in one unit, its number where the site would be; see event.h. */
 static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintptr_t cfa)
 {
-	const uint64_t object = AM_THREAD_OBJECT(thread), head = am_tls.head;
+	const uint64_t object = AM_THREAD_OBJECT(thread), others = am_view_others(v);
 	struct am_tls *t = &am_tls;
 
 	if (am_likely(am_log_is_ready())) {
@@ -57,7 +57,7 @@ static void log_mark(struct am_view *v, uint32_t thread, uint32_t number, uintpt
 		r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT, number};
 		am_log_record(&r, (struct am_here){0, cfa});
 	}
-	am_late_count(v, head);
+	am_view_count_own(v, others);
 }
 
 void am_late_mark_now(struct am_view *v, struct am_here here)
@@ -177,10 +177,10 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 			r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
 						    (uint64_t)b->thread << 32 |
 							    am_late_number(late.stretch)};
-			const uint64_t head = am_tls.head;
+			const uint64_t others = am_view_others(v);
 			am_log_record(&r, (struct am_here){place_of(b, word, late.stretch, writes),
 							   here.cfa});
-			am_late_count(v, head);
+			am_view_count_own(v, others);
 		}
 		at += n ? n : 1;
 	}
@@ -315,9 +315,9 @@ static void renew_cell(void *ctx, uintptr_t word, struct am_cell c)
 	if (!(c.w & AM_CELL_LOGGED) || line == k->line)
 		return;
 	k->line = line;
-	const uint64_t head = am_tls.head;
+	const uint64_t others = am_view_others(&am_view);
 	am_log_block(AM_ALLOC, from, stop - from, k->here);
-	am_late_count(&am_view, head);
+	am_view_count_own(&am_view, others);
 }
 
 void am_view_came(uintptr_t address, size_t size, struct am_here here)

@@ -48,7 +48,7 @@ bool am_view_is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc)
 		return false;
 	struct am_looks *looks = &am_tls.lane->looks;
 	const struct am_look *l = look_at(looks, word, pc);
-	return is_same(looks, l, word, pc) && l->times >= ENOUGH && am_tls.head - v->own_units == v->others &&
+	return is_same(looks, l, word, pc) && l->times >= ENOUGH && am_view_others(v) == v->others &&
 	       is_done(v, __atomic_load_n(&c->w, __ATOMIC_RELAXED), bytes);
 }
 
@@ -70,7 +70,7 @@ bool am_view_record_wants(struct am_view *v, struct am_cell *cell, uintptr_t wor
 {
 	const struct am_cell c = am_cell_load(cell);
 	const uint64_t kind = writes ? bytes << AM_MORE_SHIFT : bytes;
-	const uint64_t others = am_tls.head - v->own_units;
+	const uint64_t others = am_view_others(v);
 	struct am_looks *looks = &am_tls.lane->looks; /* there is one: is_ready in view.c */
 
 	/* Anything but accesses since this was last asked? */
