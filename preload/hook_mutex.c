@@ -195,10 +195,12 @@ int am_unlock_slowly(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 int am_lock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 {
 	const int r = am_real.pthread_mutex_lock(m);
+	const struct am_here here = {pc, cfa};
 
-	if (am_unlikely(r != 0 || !is_outermost(m) ||
-			!am_defer_acquire((uintptr_t)m, (struct am_here){pc, cfa})))
-		locked(m, r, (struct am_here){pc, cfa});
+	if (am_unlikely(r != 0))
+		locked(m, r, here);
+	else if (am_likely(is_outermost(m)) && !am_defer_acquire((uintptr_t)m, here))
+		am_log_held(AM_ACQUIRE, (uintptr_t)m, here);
 	return r;
 }
 
