@@ -37,7 +37,10 @@ enum {
 	UNBLOCK_MS = 1000,
 	STUCK_MS = 100, /* then a producer looks whether its own ring has a hole */
 	FINISH_MS = 10000,
-	PROMPT_US = 1000,
+	PROMPT_US = 1000,   /* between looks at the rings ... */
+	LOOK_US = 10000,    /* ... at most; a ring that fills, or a thread that ends, wakes us earlier */
+	MUCH = 16384,	    /* units of one look */
+	WATCH_US = 50000,
 	IDLE_PASSES = 20,
 	WINDOW = AM_ATM_WINDOW / 4,
 	TORN_MAX = 1024, /* no more units in a row are torn */
@@ -342,9 +345,18 @@ static void flush(void)
 
 /* ---- the drain thread ------------------------------------------------------------------------ */
 
+/* How long until the next look: the less there is to see the longer. Each costs two switches of threads on a core that
+ * the program may need. Where a violation stops the program, it is to stop at once. */
+static uint64_t next_look(uint64_t look_us, uint64_t moved)
+{
+	if (moved > MUCH || am_opt.on_violation != AM_ON_CONTINUE)
+		return PROMPT_US;
+	return look_us * 2 < LOOK_US ? look_us * 2 : LOOK_US;
+}
+
 /* Sleep until something is wanted. `idle`: passes in a row without traffic; `is_watching`: not for
  * good. */
-static void sleep_on(unsigned idle, bool is_watching)
+static void sleep_on(unsigned idle, uint64_t look_us, bool is_watching)
 {
 	AM_TEST_POINT("drain: about to sleep");
 	/* partner: the exchange in am_drain_wake */
@@ -355,7 +367,7 @@ static void sleep_on(unsigned idle, bool is_watching)
 		return;
 	}
 	if (idle < IDLE_PASSES || is_watching || !has_membarrier) {
-		wait_ns(&wanted, 0, (idle < IDLE_PASSES ? 1 : 50) * PROMPT_US * UINT64_C(1000));
+		wait_ns(&wanted, 0, (idle < IDLE_PASSES ? look_us : WATCH_US) * 1000);
 		return;
 	}
 	/* Deep sleep. After the barrier every producer either sees the flag or has its record seen
@@ -387,6 +399,7 @@ static void leave_descriptors(void)
 static void *drain_main(void *unused)
 {
 	unsigned idle = 0;
+	uint64_t look_us = PROMPT_US;
 	uint64_t reaped = now_ms(), moved_at = reaped;
 
 	(void)unused;
@@ -423,7 +436,8 @@ static void *drain_main(void *unused)
 		else if (is_checking() && now_ms() - moved_at > UNBLOCK_MS && has_waiting())
 			am_sink_check.unblock();
 		idle = moved ? 0 : idle + 1;
-		sleep_on(idle, is_checking() && am_sink_check.watch(now_ms()));
+		look_us = next_look(look_us, moved);
+		sleep_on(idle, look_us, is_checking() && am_sink_check.watch(now_ms()));
 	}
 	drop_role();
 	return NULL;
