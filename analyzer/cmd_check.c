@@ -13,6 +13,7 @@
 #include "atommon/regions.h"
 #include "atommon/report.h"
 #include "atommon/vain.h"
+#include "atommon/waited.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -39,6 +40,7 @@ struct check {
 	struct am_symbols *symbols;
 	struct am_names names;
 	struct am_atomic *regions;
+	struct am_waited *waited;
 	struct am_vain *vain;
 	struct am_checker *checker;
 	struct am_fullgraph *twin;
@@ -251,6 +253,11 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	am_vain_cycle(c->vain, cycle);
 }
 
+static void on_sound_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	am_waited_cycle(((struct check *)ctx)->waited, cycle);
+}
+
 static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	am_reporter_cycle(((struct check *)ctx)->reporter, cycle, NULL, NULL);
@@ -289,6 +296,8 @@ static void on_event(void *ctx, const struct am_event *event)
 {
 	struct check *c = ctx;
 
+	if (am_is_waited_on(event))
+		return;
 	if (c->full)
 		am_fullgraph_event(c->twin, event);
 	else
@@ -298,6 +307,11 @@ static void on_event(void *ctx, const struct am_event *event)
 }
 
 static void behind_regions(void *ctx, const struct am_event *event)
+{
+	am_waited_event(((struct check *)ctx)->waited, event);
+}
+
+static void behind_waited(void *ctx, const struct am_event *event)
 {
 	am_vain_event(((struct check *)ctx)->vain, event);
 }
@@ -340,6 +354,7 @@ static const char *read_all(struct check *c)
 			progress(c, false);
 	}
 	am_vain_finish(c->vain);
+	am_waited_hurry(c->waited);
 	progress(c, true);
 	return r < 0 ? am_source_error(c->source) : NULL;
 }
@@ -401,7 +416,9 @@ static bool open_all(struct check *c)
 		c->checker = am_checker_new(&fast, &c->mem);
 	if (c->full || c->verify)
 		c->twin = am_fullgraph_new(&twin, c->full ? &c->mem : &c->twin_mem);
-	const struct am_vain_config vain = {.out = on_event, .ctx = c, .on_cycle = on_judged_cycle,
+	const struct am_waited_config waited = {.out = behind_waited, .ctx = c, .on_cycle = on_judged_cycle, .cycle_ctx = c};
+	c->waited = am_waited_new(&waited, &c->report_mem);
+	const struct am_vain_config vain = {.out = on_event, .ctx = c, .on_cycle = on_sound_cycle,
 					    .cycle_ctx = c, .room = LOOK_ROOM};
 	c->vain = am_vain_new(&vain, &c->report_mem);
 	c->regions = am_atomic_new(c->atomic, c->source, &c->names, behind_regions, c);
@@ -409,7 +426,7 @@ static bool open_all(struct check *c)
 	clock_gettime(CLOCK_MONOTONIC, &c->start);
 	refresh(c);
 	return c->reporter && (c->full ? c->twin != NULL : c->checker != NULL) &&
-	       (!c->verify || c->twin) && c->vain && c->regions;
+	       (!c->verify || c->twin) && c->vain && c->waited && c->regions;
 }
 
 static void print_stats(const struct check *c, const struct am_checker_stats *s)

@@ -72,7 +72,7 @@ static struct am_unit batch[BATCH]; /* consumer's */
 
 static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+	return am_real_syscall()(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
 static void wait_ns(uint32_t *word, uint32_t value, uint64_t ns)

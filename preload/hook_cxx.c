@@ -52,7 +52,7 @@ static int own_acquire(void *guard)
 			seen = next;
 		}
 		const int saved = errno;
-		syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL);
+		am_real_syscall()(SYS_futex, word, FUTEX_WAIT, seen, NULL);
 		errno = saved;
 	}
 }
@@ -64,7 +64,7 @@ static void own_leave(void *guard, int state)
 
 	if (old & WAITERS) {
 		const int saved = errno;
-		syscall(SYS_futex, guard, FUTEX_WAKE, INT_MAX);
+		am_real_syscall()(SYS_futex, guard, FUTEX_WAKE, INT_MAX);
 		errno = saved;
 	}
 }

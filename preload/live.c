@@ -2,8 +2,8 @@
  * The live checker: merged events in, reports out. Runs in the consumer (the drain thread, mostly);
  * hooks never come here. Nothing is printed when nothing is found.
  *
- *   merged event -> told -> regions -> vain -> summarised graph -> cycle -> vain -> reporter -> log
- *                                          `-> full graph, with ATOMMON_VERIFY: both must say the same
+ *   merged event -> told -> regions -> waited -> vain -> summarised graph -> cycle -> vain -> waited -> reporter -> log
+ *                                                   `-> full graph, with ATOMMON_VERIFY: both must say the same
  *
  * At the memory ceiling each stage degrades by itself; when the checker cannot even start, the
  * program goes on unwatched and one line says so.
@@ -15,6 +15,7 @@
 #include "atommon/regions.h"
 #include "atommon/told.h"
 #include "atommon/vain.h"
+#include "atommon/waited.h"
 #include "preload/area.h"
 #include "preload/blocks.h"
 #include "preload/live.h"
@@ -27,13 +28,15 @@
 #include "preload/symbolizer.h"
 
 /* LOOK_ROOM: events behind an atomic read of which it is not known yet whether it will be made again. */
-enum { BATCH = 128, LOOK_ROOM = 1 << 15, LOOK_MS = 50 };
+enum { BATCH = 128, LOOK_ROOM = 1 << 15, LOOK_MS = 50, WAITED_MS = 10000 };
 
 static struct {
 	struct am_mem *mem;
 	struct am_mem twin_mem;
 	struct am_told *translator;
 	struct am_regions *regions;
+	struct am_waited *waited;
+	uint64_t cycles, cycles_ms; /* those that were held back there and went on, and when that was seen to change */
 	struct am_vain *vain;
 	uint64_t held, held_ms; /* the first that is held back there, and since when it was seen to be */
 	struct am_checker *checker;
@@ -75,7 +78,14 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	am_vain_cycle(live.vain, cycle);
 }
 
-/* One that rests on nothing that was in vain; perhaps some time later. */
+/* One that rests on nothing that was in vain. */
+static void on_sound_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	(void)ctx;
+	am_waited_cycle(live.waited, cycle);
+}
+
+/* Nor on words that threads wait on; perhaps some time later. */
 static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	(void)ctx;
@@ -138,10 +148,12 @@ struct am_event *am_live_place(void)
 	return live.twin || live.makes_events ? NULL : &live.batch[live.n_batch];
 }
 
-/* Behind the stages regions and vain. */
+/* Behind the stages regions, waited and vain. */
 static void check(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
+	if (am_is_waited_on(event))
+		return;
 	const bool is_next = event == &live.batch[live.n_batch];
 	if (is_next || !(live.twin || live.is_in_place)) {
 		if (!is_next)
@@ -224,17 +236,25 @@ static bool open_reporter(void)
 static void behind_regions(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
+	am_waited_event(live.waited, event);
+}
+
+static void behind_waited(void *ctx, const struct am_event *event)
+{
+	(void)ctx;
 	am_vain_event(live.vain, event);
 }
 
 static bool open_regions(void)
 {
-	const struct am_vain_config vain = {.out = check, .on_cycle = on_judged_cycle, .room = LOOK_ROOM};
+	const struct am_vain_config vain = {.out = check, .on_cycle = on_sound_cycle, .room = LOOK_ROOM};
+	const struct am_waited_config waited = {.out = behind_waited, .on_cycle = on_judged_cycle};
 
 	live.makes_events = strcmp(am_opt.atomic, "marked") != 0;
 	live.vain = am_vain_new(&vain, live.mem);
 	const struct am_regions_config config = {.atomic = am_opt.atomic, .out = behind_regions};
-	live.regions = live.vain ? am_regions_new(&config, live.mem) : NULL;
+	live.waited = am_waited_new(&waited, live.mem);
+	live.regions = live.vain && live.waited ? am_regions_new(&config, live.mem) : NULL;
 	return live.regions != NULL;
 }
 
@@ -302,21 +322,36 @@ void am_live_pass(void)
 	am_reporter_settle(live.reporter, false);
 }
 
+/* A region that does not end, of a cycle that waits for it. */
+static bool watch_cycles(uint64_t now_ms)
+{
+	const uint64_t settled = live.waited ? am_waited_settled(live.waited) : 0;
+
+	if (!live.waited || !am_waited_holds(live.waited) || settled != live.cycles || !live.cycles_ms)
+		live.cycles_ms = now_ms;
+	live.cycles = settled;
+	if (live.waited && now_ms - live.cycles_ms >= WAITED_MS)
+		am_waited_hurry(live.waited);
+	return live.waited && am_waited_holds(live.waited);
+}
+
 /* What is held back for a thread that does nothing goes on after a while; reports wait for names. True: look again. */
 bool am_live_watch(uint64_t now_ms)
 {
 	const uint64_t held = live.vain ? am_vain_held(live.vain) : 0;
 	const bool is_waiting = live.reporter && am_reporter_settle(live.reporter, false);
 
+	const bool has_cycles = watch_cycles(now_ms);
+
 	if (held != live.held)
 		live.held_ms = now_ms;
 	live.held = held;
 	if (!held || now_ms - live.held_ms < LOOK_MS)
-		return held || is_waiting;
+		return held || is_waiting || has_cycles;
 	am_vain_hurry(live.vain);
 	check_batch();
 	publish();
-	return is_waiting;
+	return is_waiting || has_cycles;
 }
 
 static void name_unused(void *ctx, const char *message)
@@ -337,6 +372,7 @@ int am_live_close(void)
 	am_vain_hurry(live.vain);
 	check_batch();
 	am_vain_finish(live.vain);
+	am_waited_hurry(live.waited);
 	am_reporter_settle(live.reporter, true);
 	publish();
 	am_reporter_finish(live.reporter);

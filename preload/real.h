@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "real_list.h"
 
@@ -37,6 +38,12 @@ void am_real_resolve(void);
 /* A function of the C++ runtime, which may have come late and out of the global scope; NULL if it is
  * not there. Takes the loader's lock. */
 void *am_real_of_cxx(const char *symbol);
+
+/* libc's syscall, past our own: what we wait on is not the program's (hook_futex.c). */
+static inline long (*am_real_syscall(void))(long, ...)
+{
+	return am_real.syscall ? am_real.syscall : syscall;
+}
 
 /* Is this address in libatommon.so itself? */
 bool am_real_is_own(const void *p);

@@ -7,6 +7,7 @@
 #include "atommon/tsan.h"
 
 #include "preload/export.h"
+#include "preload/futex.h"
 #include "preload/retry.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
@@ -204,6 +205,32 @@ static unsigned commutes(unsigned with, const volatile void *p, unsigned size, u
 	return with && is_in_word && !am_view_sleeps() && am_retry_is_unused(pc) ? with : 0;
 }
 
+/* Is it a size of words in which those who wait are counted? */
+#define IS_COUNT(bits) ((bits) == 32 || (bits) == 64)
+
+/* What was added, as a number of 64 bits with a sign; not called for other operations. */
+static inline uint64_t added(uint64_t v, unsigned bits, bool is_less)
+{
+	const uint64_t wide = (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
+
+	return is_less ? -wide : wide;
+}
+
+#define ADDED_fetch_add(v, bits) added((uint64_t)(v), bits, false)
+#define ADDED_fetch_sub(v, bits) added((uint64_t)(v), bits, true)
+#define ADDED_fetch_or(v, bits) 0
+#define ADDED_fetch_and(v, bits) 0
+#define ADDED_fetch_xor(v, bits) 0
+#define ADDED_fetch_nand(v, bits) 0
+
+static inline __attribute__((always_inline)) void note_update(const volatile void *p, unsigned bits, uint64_t delta, struct am_here here)
+{
+	if (IS_COUNT(bits) && delta)
+		am_futex_add((uintptr_t)p, bits / 8, delta, here);
+	else
+		am_futex_change((uintptr_t)p);
+}
+
 /* Outside regions, where it concerns nobody, it is performed and no more. */
 static inline bool passes(const volatile void *p, unsigned size)
 {
@@ -213,6 +240,7 @@ static inline bool passes(const volatile void *p, unsigned size)
 #define ATOMICS(bits, type)                                                                        \
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
+		am_futex_read((uintptr_t)p);                                                       \
 		if (passes(p, bits / 8) && !am_retry_knows((uintptr_t)p))                          \
 			return am_atomic##bits##_load(p, mo);                                      \
 		bool is_forced = false;                                                            \
@@ -235,6 +263,7 @@ static inline bool passes(const volatile void *p, unsigned size)
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
+		am_futex_change((uintptr_t)p);                                                     \
 		if (passes(p, bits / 8)) {                                                         \
 			am_atomic##bits##_store(p, v, mo);                                         \
 			return;                                                                    \
@@ -245,6 +274,7 @@ static inline bool passes(const volatile void *p, unsigned size)
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
+		am_futex_change((uintptr_t)p);                                                     \
 		if (passes(p, bits / 8))                                                           \
 			return am_atomic##bits##_exchange(p, v, mo);                               \
 		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
@@ -260,6 +290,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)*e, !done, AM_HERE);                                                              \
+		if (done)                                                                          \
+			am_futex_change((uintptr_t)p);                                             \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e,      \
@@ -270,6 +302,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)*e, !done, AM_HERE);                                                              \
+		if (done)                                                                          \
+			am_futex_change((uintptr_t)p);                                             \
 		return done;                                                                       \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e,        \
@@ -280,18 +314,25 @@ static inline bool passes(const volatile void *p, unsigned size)
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)e);                                 \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
 			    (uint64_t)e, !done, AM_HERE);                                                              \
+		if (done)                                                                          \
+			am_futex_change((uintptr_t)p);                                             \
 		return e;                                                                          \
 	}                                                                                          \
 	AM_TSAN_RMW(UPDATE, bits, type)
 #define UPDATE(bits, type, name, result)                                                           \
 	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
 	{                                                                                          \
-		if (passes(p, bits / 8))                                                           \
-			return am_atomic##bits##_##name(p, v, mo);                                 \
+		const uint64_t delta = IS_COUNT(bits) ? ADDED_##name(v, bits % 65) : 0;            \
+		if (passes(p, bits / 8)) {                                                         \
+			const type seen = am_atomic##bits##_##name(p, v, mo);                      \
+			note_update(p, bits, delta, AM_HERE);                                      \
+			return seen;                                                               \
+		}                                                                                  \
 		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, AM_HERE.pc);          \
 		struct am_step s = begin(AM_UPDATE, p, bits / 8, with, AM_HERE);              \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
 		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, AM_HERE); \
+		note_update(p, bits, delta, AM_HERE);                                              \
 		return old;                                                                        \
 	}
 

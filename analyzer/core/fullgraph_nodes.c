@@ -80,7 +80,7 @@ struct am_access am_full_access(const struct am_fullgraph *g, uint32_t node, con
 		.region_site = n->region_site,
 		.kind = ev->kind,
 		.mode = ev->mode,
-		.flags = ev->flags,
+		.flags = ev->flags | (ev->order & AM_ORDER_MASK ? AM_ATOMIC : 0),
 	};
 }
 

@@ -83,10 +83,10 @@ struct am_reach {
 
 /*
  * Context of an access: where and what it is. Contexts come from program text, so there are few, and
- * they are numbered. Bits 0..5 kind, 6 mode, 7..13 flags, 14..31 place of the region, 32..63 site.
+ * they are numbered. Bits 0..5 kind, 6 mode, 7..14 flags, 15..31 place of the region, 32..63 site.
  * A place is where and as what a region begins; place 0 is outside any region.
  */
-enum { AM_CONTEXT_MODE = 6, AM_CONTEXT_FLAGS = 7, AM_CONTEXT_PLACE = 14, AM_CONTEXT_SITE = 32 };
+enum { AM_CONTEXT_MODE = 6, AM_CONTEXT_FLAGS = 7, AM_CONTEXT_PLACE = 15, AM_CONTEXT_SITE = 32 };
 enum { AM_PLACES_MAX = 1 << (AM_CONTEXT_SITE - AM_CONTEXT_PLACE) };
 
 struct am_region_place {

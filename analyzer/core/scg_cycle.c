@@ -44,7 +44,7 @@ uint32_t am_context_number(struct am_checker *c, uint64_t context)
 uint32_t am_context_learn(struct am_checker *c, uint32_t place, const struct am_event *e, uint32_t at)
 {
 	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | place |
-				 (uint32_t)(e->flags & 0x7f) << AM_CONTEXT_FLAGS |
+				 (uint32_t)(e->flags | (e->order & AM_ORDER_MASK ? AM_ATOMIC : 0)) << AM_CONTEXT_FLAGS |
 				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
 	const uint32_t number = am_context_number(c, context);
 
@@ -103,7 +103,7 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 		.region_site = place.site,
 		.kind = kind,
 		.mode = is_late ? 0 : mode,
-		.flags = x >> AM_CONTEXT_FLAGS & 0x7f,
+		.flags = x >> AM_CONTEXT_FLAGS & 0xff,
 	};
 }
 

@@ -9,6 +9,7 @@
 
 #include "map.h"
 #include "atommon/mem.h"
+#include "atommon/waited.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct read {
 	uint64_t index, object;
 	uint32_t size, site;
 	uint32_t acquired; /* locks that the thread had taken by then, since its look began or before */
+	uint32_t waited;   /* how often it had waited by then */
 	uint64_t value;
 	bool has_value;
 	bool is_atomic;
@@ -38,7 +40,7 @@ struct read {
 struct thread {
 	struct read read[READS]; /* of the open look, oldest first */
 	uint32_t n;
-	uint32_t acquired;
+	uint32_t acquired, waited;
 	uint32_t depth; /* of regions */
 };
 
@@ -342,7 +344,7 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 	for (uint32_t i = t->n; i-- > 0;) {
 		const struct read *r = &t->read[i];
 		if (is_same(r, ev) && !r->is_settled &&
-		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE))
+		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE || r->waited != t->waited))
 			decide(v, t, i, IN_VAIN);
 	}
 }
@@ -399,7 +401,7 @@ static void add_read(struct am_vain *v, struct thread *t, const struct am_event 
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
 	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
-					.size = ev->size, .site = site, .acquired = t->acquired,
+					.size = ev->size, .site = site, .acquired = t->acquired, .waited = t->waited,
 					.value = ev->value, .has_value = ev->flags & AM_HAS_VALUE,
 					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
 	v->n_reads++;
@@ -491,6 +493,8 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 		t->acquired++;
 	else if (t && t->n && ev->kind == AM_RELEASE)
 		release(v, t);
+	else if (t && t->n && am_tells_waited(ev))
+		t->waited += ev->mode == AM_OBJ_FUTEX && ev->aux;
 	else if (t && t->n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
 		settle_look(v, t, ev);
 	else if (t && t->n && !is_silent((enum am_kind)ev->kind))
@@ -507,7 +511,9 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	const bool is_access = ev->kind == AM_READ || ev->kind == AM_UPDATE;
 	const bool was_open = v->n_reads;
 
-	if (is_access && ev->order & AM_ORDER_FAILED) {
+	if (am_is_waited_on(ev)) { /* as if it were a lock's own */
+		hold(v, ev, ev->order & AM_ORDER_FAILED ? IN_VAIN : COUNTS);
+	} else if (is_access && ev->order & AM_ORDER_FAILED) {
 		struct thread *t = thread_make(v, ev->thread);
 		if (t)
 			fail(v, t, ev);

@@ -8,6 +8,7 @@
 #include "atommon/options.h"
 #include "atommon/regions.h"
 #include "atommon/vain.h"
+#include "atommon/waited.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,12 @@ struct am_reading {
 	const char *atomic;
 	bool is_recorded; /* only functions that were named when recording */
 	struct am_regions *regions;
+	struct am_waited *waited;
 	struct am_vain *vain;
 	struct am_checker *checker;
 	struct am_source *again;     /* second reading, of a long trace */
 	VEC(struct am_event) events; /* of a short one, as read */
+	VEC(struct am_event) words;  /* that threads wait on */
 	uint32_t next;
 	VEC(struct am_event) kept; /* with regions, from the begin of the next window on */
 	struct am_window window;
@@ -68,6 +71,11 @@ static void on_cycle(void *ctx, const struct am_cycle *cycle)
 	am_vain_cycle(((struct am_reading *)ctx)->vain, cycle);
 }
 
+static void on_sound_cycle(void *ctx, const struct am_cycle *cycle)
+{
+	am_waited_cycle(((struct am_reading *)ctx)->waited, cycle);
+}
+
 static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
 {
 	struct am_loaded *l = ((struct am_reading *)ctx)->l;
@@ -80,16 +88,35 @@ static void on_judged_cycle(void *ctx, const struct am_cycle *cycle)
 	*vec_push(&l->observed) = *cycle;
 }
 
+/* The inside of a lock orders what it orders, and breaks nothing. */
+static void keep_waited_on(struct am_reading *s, const struct am_event *event)
+{
+	struct am_event *e = vec_push(&s->kept);
+
+	*e = *event;
+	e->mode = 0;
+	e->order |= AM_ORDER_AGAIN;
+}
+
 static void on_event(void *ctx, const struct am_event *event)
 {
 	struct am_reading *s = ctx;
 
+	if (am_is_waited_on(event)) {
+		keep_waited_on(s, event);
+		return;
+	}
 	am_checker_event(s->checker, event);
 	*vec_push(&s->kept) = *event;
 	s->is_lost |= event->kind == AM_LOST;
 }
 
 static void behind_regions(void *ctx, const struct am_event *event)
+{
+	am_waited_event(((struct am_reading *)ctx)->waited, event);
+}
+
+static void behind_waited(void *ctx, const struct am_event *event)
 {
 	am_vain_event(((struct am_reading *)ctx)->vain, event);
 }
@@ -99,7 +126,9 @@ static void on_vain(void *ctx, const struct am_event *event)
 {
 	struct am_reading *s = ctx;
 
-	if (event->expr && !s->again) {
+	if (event->expr && !s->again && am_is_waited_on(event)) {
+		keep_waited_on(s, event);
+	} else if (event->expr && !s->again) {
 		*vec_push(&s->kept) = *event;
 		s->kept.at[s->kept.n - 1].mode = AM_UNUSED_MARK;
 	}
@@ -129,6 +158,8 @@ static bool is_access(uint8_t kind)
 
 static void look(struct am_loaded *l, const struct am_event *event)
 {
+	if (am_tells_waited(event))
+		*vec_push(&l->reading->words) = *event;
 	l->has_accesses |= is_access(event->kind);
 	l->has_functions |= event->kind == AM_ENTER;
 	if (l->outline)
@@ -145,13 +176,18 @@ static bool make_stages(struct am_reading *s)
 	const struct am_regions_config config = {.atomic = s->atomic, .out = behind_regions, .out_ctx = s,
 						 .function = function_region, .ctx = s};
 	const struct am_vain_config vain = {.out = on_event, .drop = on_vain, .undo = on_undo, .ctx = s,
-					    .on_cycle = on_judged_cycle, .cycle_ctx = s, .room = LOOK_ROOM,
+					    .on_cycle = on_sound_cycle, .cycle_ctx = s, .room = LOOK_ROOM,
 					    .keeps_settled = true};
 
+	const struct am_waited_config waited = {.out = behind_waited, .ctx = s, .on_cycle = on_judged_cycle, .cycle_ctx = s, .keeps = true};
+
+	s->waited = am_waited_new(&waited, &l->mem);
+	for (uint32_t i = 0; s->waited && i < s->words.n; i++)
+		am_waited_learn(s->waited, &s->words.at[i]);
 	s->vain = am_vain_new(&vain, &l->mem);
 	s->checker = am_checker_new(&check, &l->mem);
 	s->regions = am_regions_new(&config, &l->mem);
-	return s->vain && s->checker && s->regions;
+	return s->vain && s->waited && s->checker && s->regions;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
@@ -268,8 +304,10 @@ static bool fill(struct am_reading *s, am_event_fn *seen, void *ctx)
 		if (event.kind == AM_LOST) /* nothing behind it may come with it */
 			am_vain_hurry(s->vain);
 	}
-	if (r <= 0)
+	if (r <= 0) {
 		am_vain_finish(s->vain);
+		am_waited_hurry(s->waited);
+	}
 	s->is_at_end = r <= 0 || s->is_lost;
 	if (s->next == s->events.n) {
 		free(s->events.at);
@@ -348,6 +386,8 @@ void am_loaded_close(struct am_loaded *l)
 	if (l->reading) {
 		if (l->reading->regions)
 			am_regions_free(l->reading->regions);
+		if (l->reading->waited)
+			am_waited_free(l->reading->waited);
 		if (l->reading->vain)
 			am_vain_free(l->reading->vain);
 		if (l->reading->checker)
@@ -356,6 +396,7 @@ void am_loaded_close(struct am_loaded *l)
 			am_source_close(l->reading->again);
 		am_window_free(&l->reading->window);
 		free(l->reading->events.at);
+		free(l->reading->words.at);
 		free(l->reading->kept.at);
 		free(l->reading);
 	}

@@ -1,6 +1,7 @@
 /* The step machine of recorded events. Every change goes through set(), so undo is exact. */
 /* SPDX-License-Identifier: MIT */
 #include "machine.h"
+#include "unused.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -234,7 +235,7 @@ static void follow(struct am_machine *m, uint32_t event, const struct am_run_eve
 	const bool inside = r->thread == a->thread && r->eid >= a->first && r->eid <= a->last;
 	uint32_t *bits = inside ? m->own : m->taint;
 
-	if (!r->reads && !r->writes)
+	if ((!r->reads && !r->writes) || am_is_vouched(am_run_raw(m->run, event)))
 		return;
 	if (inside) {
 		if (!m->broken && meets(m->taint, r, false, m->own)) {

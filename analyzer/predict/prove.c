@@ -5,6 +5,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "prove.h"
+#include "unused.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ enum am_proof am_prover_ask(struct am_prover *p, const struct am_order *order, u
 	p->access.n = 0;
 	for (uint32_t eid = a->first; eid <= a->last; eid++) {
 		const uint32_t e = am_run_at(p->run, a->thread, eid);
-		if (p->run->event.at[e].reads || p->run->event.at[e].writes)
+		if ((p->run->event.at[e].reads || p->run->event.at[e].writes) && !am_is_vouched(am_run_raw(p->run, e)))
 			*vec_push(&p->access) = e;
 	}
 	if (p->access.n < 2)
@@ -288,6 +289,8 @@ bool am_prover_is_guarded(struct am_prover *p, const struct am_outline *outline,
 	for (uint32_t eid = a->first; eid <= a->last; eid++) {
 		const uint32_t e = am_run_at(p->run, a->thread, eid);
 		const uint8_t kind = am_run_raw(p->run, e)->kind;
+		if (am_is_vouched(am_run_raw(p->run, e)))
+			continue;
 		/* shared in the run, if not in the window: others have been left out */
 		if (kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE || kind == AM_FREE)
 			*vec_push(&p->access) = e;

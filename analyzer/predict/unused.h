@@ -18,10 +18,11 @@
 /* `mode` of a read that was in vain. */
 enum { AM_UNUSED_MARK = 1 };
 
-/* Is this a read that an exchange vouches for? Of events that went through am_unused_replace. */
+/* Is this a read that an exchange vouches for, or an access to a word that threads wait on (waited.h)? Of events that went through
+ * am_unused_replace. */
 static inline bool am_is_vouched(const struct am_event *e)
 {
-	return e->kind == AM_READ && e->order & AM_ORDER_AGAIN;
+	return (e->kind == AM_READ || e->kind == AM_WRITE || e->kind == AM_UPDATE) && e->order & AM_ORDER_AGAIN;
 }
 
 /* Events in their order; no mark is left. */

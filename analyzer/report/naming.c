@@ -32,6 +32,9 @@ const char *am_sync_name(enum am_object sync)
 		return "barrier";
 	case AM_OBJ_ONCE:
 		return "once";
+	case AM_OBJ_FUTEX:
+	case AM_OBJ_WAITERS:
+		break;
 	}
 	return "lock";
 }

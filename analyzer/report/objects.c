@@ -224,6 +224,8 @@ void am_objects_event(struct am_objects *o, const struct am_event *e)
 		put(&o->names, o->mem, &x);
 		break;
 	case AM_INIT:
+		if (e->mode >= AM_OBJ_FUTEX) /* a variable of the program */
+			break;
 		x.size = 1;
 		x.sync = e->mode;
 		put(&o->syncs, o->mem, &x);

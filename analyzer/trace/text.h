@@ -13,7 +13,7 @@
 /* Words for `mode`, index = value; the word of 0 is never printed. */
 extern const char *const am_text_lost[], *const am_text_objects[], *const am_text_orders[],
 	*const am_text_commutes[];
-enum { AM_TEXT_LOST = 6, AM_TEXT_OBJECTS = 8, AM_TEXT_ORDERS = 7, AM_TEXT_COMMUTES = 4 };
+enum { AM_TEXT_LOST = 6, AM_TEXT_OBJECTS = 10, AM_TEXT_ORDERS = 7, AM_TEXT_COMMUTES = 4 };
 
 struct am_text_flag {
 	uint8_t flag;

@@ -5,7 +5,8 @@
 const char *const am_text_lost[AM_TEXT_LOST] = {"", "full", "memory", "limit", "torn", "busy"};
 
 const char *const am_text_objects[AM_TEXT_OBJECTS] = {"",     "mutex", "rwlock",  "spin",
-						      "cond", "sem",   "barrier", "once"};
+						      "cond", "sem",   "barrier", "once",
+						      "futex", "waiters"};
 
 const char *const am_text_orders[AM_TEXT_ORDERS] = {"",	       "relaxed", "consume", "acquire",
 						    "release", "acq_rel", "seq_cst"};

@@ -86,6 +86,8 @@ enum am_object {
 	AM_OBJ_SEM,
 	AM_OBJ_BARRIER,
 	AM_OBJ_ONCE,
+	AM_OBJ_FUTEX,	/* a word handed to futex(2): it was one before (aux 1: this thread waits on it now) */
+	AM_OBJ_WAITERS, /* a word of `aux` bytes in which those who wait on a futex are counted, now and before */
 };
 
 /* `mode` of once-end: the routine was left by cancellation or an exception; it may run again. */
@@ -108,7 +110,8 @@ enum {
 	AM_NESTED = 1 << 3,    /* logged by a signal handler that interrupted a record */
 	AM_VOLATILE = 1 << 4,  /* volatile access */
 	AM_OWNERDEAD = 1 << 5, /* acquire: EOWNERDEAD */
-	AM_FREED_LOCK = 1 << 6 /* release: found held at destroy or free, not released by a call */
+	AM_FREED_LOCK = 1 << 6, /* release: found held at destroy or free, not released by a call */
+	AM_ATOMIC = 1 << 7	/* only of an am_access: its event had an order */
 };
 
 /*

@@ -8,9 +8,10 @@
  * A *look* of a thread is a run of reads with nothing in between by which others could tell, or be told,
  * anything: no write, no update, no begin or end of an outermost region; locks may be taken and released, nothing else
  * of synchronisation. It begins with an atomic or volatile read, or an attempt that failed; plain reads belong to it from there on. A read of a look
- * is in vain if, in the same look,
+ * is in vain if, in the same look (accesses to words that threads wait on, waited.h, are the inside of locks and neither part of it nor its end),
  *   - the same bytes are read again from the same place,
  *   - or by a read that is marked AM_ORDER_AGAIN (a loop before which the first stands as a copy),
+ *   - or behind a wait for a futex that was made in between: who waits looks again,
  *   - or under a lock that was taken in between, and is released in the same look (a test made once more under a lock);
  * Atomic reads are in vain, also if the thread wrote other variables meanwhile, if
  *   - an attempt on the same bytes fails (AM_ORDER_FAILED), and with them the reads of the look since then, or since the attempt before it,

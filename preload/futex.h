@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words that threads wait on (include/atommon/waited.h): what is handed to futex(2) through libc's syscall, and the words in which a program
+ * counts who waits. Nobody hands these over; they are known by what is done with them. A thread adds to one before it
+ * waits and takes the same away behind it, and in between does nothing to memory by atomic operations but to read,
+ * and to try for the futex. If it did wait, that is enough. If it only looked for a while (the pool of libstdc++), somebody
+ * must also have read the word, and then, as the next thing, have woken others. An account that is booked out and in is
+ * neither. Runs in application threads.
+ */
+#ifndef ATOMMON_PRELOAD_FUTEX_H
+#define ATOMMON_PRELOAD_FUTEX_H
+
+#include "preload/log.h"
+
+/* What this thread did last by atomic operations. */
+struct am_announced {
+	uintptr_t count; /* the word it added to; 0: none */
+	uint64_t delta;
+	uintptr_t tried; /* the one other word that it changed since; 0: none */
+	uintptr_t asked; /* the word that it read, and nothing since; 0: none */
+	bool has_waited;
+};
+extern __thread struct am_announced am_announced __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* An addition that takes back the last one, or an operation on a third word. */
+void am_futex_withdraw(uintptr_t word, unsigned size, struct am_here here) __attribute__((cold));
+
+static inline void am_futex_read(uintptr_t word)
+{
+	am_announced.asked = word;
+}
+
+/* It was added to a word of this thread's choice, modulo 2^64. */
+static inline void am_futex_add(uintptr_t word, unsigned size, uint64_t delta, struct am_here here)
+{
+	struct am_announced *a = &am_announced;
+
+	a->asked = 0;
+	if (am_unlikely(a->count == word && a->delta + delta == 0)) {
+		am_futex_withdraw(word, size, here);
+	} else if (a->tried != word || a->count == 0) {
+		a->count = word;
+		a->delta = delta;
+		a->tried = 0;
+		a->has_waited = false;
+	}
+}
+
+/* It was changed in another way. */
+static inline void am_futex_change(uintptr_t word)
+{
+	struct am_announced *a = &am_announced;
+
+	a->asked = 0;
+	if (a->count == 0 || a->tried == word)
+		return;
+	if (a->tried == 0 && a->count != word)
+		a->tried = word;
+	else
+		a->count = 0;
+}
+
+#endif
