@@ -46,6 +46,14 @@ static inline void am_futex_add(uintptr_t word, unsigned size, uint64_t delta, s
 	}
 }
 
+/* What an addition or subtraction of `bits` bits adds, as a number of 64 bits with a sign. */
+static inline uint64_t am_futex_delta(uint64_t v, unsigned bits, bool is_less)
+{
+	const uint64_t wide = (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
+
+	return is_less ? -wide : wide;
+}
+
 /* It was changed in another way. */
 static inline void am_futex_change(uintptr_t word)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "atommon/perform.h"
+#include "preload/futex.h"
 #include "preload/retry.h"
 #include "preload/export.h"
 #include "preload/shadow.h"
@@ -21,6 +22,29 @@ enum { COPY_MAX = 64 * 1024 };
 static unsigned width_of(uint32_t meta)
 {
 	return 8u << (meta & 3);
+}
+
+/* ---- words that threads wait on (futex.h) ------------------------------------------------------
+ */
+
+static void note_access(void *p, uint32_t meta, bool writes)
+{
+	if (am_meta_order(meta) < 0)
+		return;
+	if (writes)
+		am_futex_change((uintptr_t)p);
+	else
+		am_futex_read((uintptr_t)p);
+}
+
+static void note_update(void *p, uint64_t value, uint32_t meta, uint32_t op, struct am_here here)
+{
+	const bool is_less = op == AM_SYM_SUB;
+
+	if ((op == AM_SYM_ADD || is_less) && width_of(meta) >= 32)
+		am_futex_add((uintptr_t)p, width_of(meta) / 8, am_futex_delta(value, width_of(meta), is_less), here);
+	else
+		am_futex_change((uintptr_t)p);
 }
 
 /* ---- checking ---------------------------------------------------------------------------------
@@ -166,6 +190,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_load(void *p, uint32_t meta, uint32_
 {
 	struct am_sym *s = am_sym_self();
 
+	note_access(p, meta, false);
 	if (s)
 		return record_load(s, p, meta, at, AM_HERE);
 	struct am_step step = check_begin(AM_READ, p, meta, AM_HERE);
@@ -179,6 +204,7 @@ AM_EXPORT void __atommon_sym_store(void *p, uint64_t value, uint32_t meta, uint3
 {
 	struct am_sym *s = am_sym_self();
 
+	note_access(p, meta, true);
 	if (s) {
 		record_write(s, p, value, meta, node, at, AM_HERE);
 		return;
@@ -337,6 +363,7 @@ AM_EXPORT struct am_sym_value __atommon_sym_update(void *p, uint64_t value, uint
 	struct am_sym *s = am_sym_self();
 	struct recording x;
 
+	note_update(p, value, meta, op, AM_HERE);
 	if (s) {
 		const uint32_t v = node ? node : am_sym_const(s, width_of(meta), value);
 		const bool is_recorded = v && record_begin(&x, s, p, meta, at, AM_HERE);
@@ -371,6 +398,8 @@ AM_EXPORT struct am_sym_value __atommon_sym_cas(void *p, uint64_t expected, uint
 		const uint32_t d = desired_node ? desired_node : am_sym_const(s, width, desired);
 		const bool is_recorded = e && d && record_begin(&x, s, p, meta, at, AM_HERE);
 		const uint64_t old = am_perform_cas(p, expected, desired, meta);
+		if (old == expected)
+			am_futex_change((uintptr_t)p);
 		if (!is_recorded)
 			return (struct am_sym_value){old, 0};
 		number(&x);
@@ -384,6 +413,8 @@ AM_EXPORT struct am_sym_value __atommon_sym_cas(void *p, uint64_t expected, uint
 	}
 	struct am_step step = check_begin(AM_UPDATE, p, meta, AM_HERE);
 	const uint64_t old = am_perform_cas(p, expected, desired, meta);
+	if (old == expected)
+		am_futex_change((uintptr_t)p);
 	check_end(&step, old == expected ? AM_UPDATE : AM_READ, p, meta, old, old != expected, AM_HERE);
 	return (struct am_sym_value){old, 0};
 }

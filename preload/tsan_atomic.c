@@ -208,16 +208,8 @@ static unsigned commutes(unsigned with, const volatile void *p, unsigned size, u
 /* Is it a size of words in which those who wait are counted? */
 #define IS_COUNT(bits) ((bits) == 32 || (bits) == 64)
 
-/* What was added, as a number of 64 bits with a sign; not called for other operations. */
-static inline uint64_t added(uint64_t v, unsigned bits, bool is_less)
-{
-	const uint64_t wide = (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
-
-	return is_less ? -wide : wide;
-}
-
-#define ADDED_fetch_add(v, bits) added((uint64_t)(v), bits, false)
-#define ADDED_fetch_sub(v, bits) added((uint64_t)(v), bits, true)
+#define ADDED_fetch_add(v, bits) am_futex_delta((uint64_t)(v), bits, false)
+#define ADDED_fetch_sub(v, bits) am_futex_delta((uint64_t)(v), bits, true)
 #define ADDED_fetch_or(v, bits) 0
 #define ADDED_fetch_and(v, bits) 0
 #define ADDED_fetch_xor(v, bits) 0

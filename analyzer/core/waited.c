@@ -100,7 +100,7 @@ static bool is_of_word(const struct am_waited *w, const struct am_event *ev)
 {
 	const uint8_t bytes = common(w, ev->object, ev->size);
 
-	return bytes && (ev->order & AM_ORDER_MASK || bytes == mask_of(ev->object & 7, ev->size));
+	return bytes && (ev->order & AM_ORDER_MASK || ev->kind == AM_UPDATE || bytes == mask_of(ev->object & 7, ev->size));
 }
 
 /* ---- cycles -------------------------------------------------------------------------------- */
@@ -115,7 +115,8 @@ static enum fate fate_of(const struct am_waited *w, const struct am_edge *e)
 		return COUNTS;
 	if (common(w, e->from.object, e->from.size) && common(w, e->to.object, e->to.size))
 		return NONE;
-	return (e->from.flags | e->to.flags) & AM_ATOMIC && e->from.size >= FUTEX_BYTES && e->to.size >= FUTEX_BYTES
+	const bool is_atomic = (e->from.flags | e->to.flags) & AM_ATOMIC || e->from.kind == AM_UPDATE || e->to.kind == AM_UPDATE;
+	return is_atomic && e->from.size >= FUTEX_BYTES && e->to.size >= FUTEX_BYTES
 		       ? OPEN : COUNTS;
 }
 

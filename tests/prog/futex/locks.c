@@ -230,6 +230,28 @@ static void rw_unlock(void)
 }
 USES(rw)
 
+static void *rw_wait(void *unused)
+{
+	rw_lock();
+	rw_unlock();
+	return unused;
+}
+
+/* Somebody waits before others read together: that a word is waited on is known from the first call on. */
+static void make_readers(unsigned threads)
+{
+	pthread_t thread;
+
+	(void)threads;
+	rw_lock();
+	if (pthread_create(&thread, NULL, rw_wait, NULL) != 0)
+		exit(3);
+	while (!atomic_load(&rw_waiters))
+		sched_yield();
+	rw_unlock();
+	pthread_join(thread, NULL);
+}
+
 static long left, right;
 
 NOINLINE static void op_write(void)
@@ -374,7 +396,7 @@ int main(int argc, char **argv)
 {
 	static const struct job jobs[] = {
 		JOBS(second), JOBS(third), JOBS(counted), JOBS(halves), JOBS(rw),
-		{"readers", readers, is_any, NULL},
+		{"readers", readers, is_any, make_readers},
 		{"readers_torn", readers_torn, is_any, NULL},
 		{"event", event, is_taken, NULL},
 		{"event_torn", event_torn, is_any, NULL},
