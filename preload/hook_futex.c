@@ -41,7 +41,7 @@ static void tell_count(uintptr_t word, unsigned size, struct am_here here)
 void am_futex_withdraw(uintptr_t word, unsigned size, struct am_here here)
 {
 	struct am_announced *a = &am_announced;
-	const bool has_waited = a->has_waited;
+	const bool has_waited = a->tried & AM_HAS_WAITED;
 
 	*a = (struct am_announced){0};
 	if (has_both(word, RESTORED) || has_waited)
@@ -51,9 +51,8 @@ void am_futex_withdraw(uintptr_t word, unsigned size, struct am_here here)
 /* The thread goes to sleep on this word: an announcement before it was for that, unless it did something else since. */
 static void wait_on(struct am_announced *a, uintptr_t word)
 {
-	if (a->count && (!a->tried || a->tried == word)) {
-		a->tried = word;
-		a->has_waited = true;
+	if (a->count && (!a->tried || (a->tried & ~1u) == am_futex_name(word))) {
+		a->tried = am_futex_name(word) | AM_HAS_WAITED;
 	} else {
 		a->count = 0;
 	}
