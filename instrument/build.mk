@@ -70,7 +70,7 @@ inst_access := $(O)/obj/instrument/pass/access
 $(inst_access).bc: instrument/pass/access.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(PASS_CC) -Iinclude -I. -std=gnu17 -Wall -Wextra -Werror -O2 -fPIC -fno-plt -fno-exceptions -fno-asynchronous-unwind-tables \
+	$(Q)$(PASS_CC) -Iinclude -I. -std=gnu17 -Wall -Wextra -Werror -O2 -fPIC -fno-plt -fno-exceptions \
 		-fno-stack-protector -fcf-protection=none -fomit-frame-pointer -D_GNU_SOURCE -MMD -MP -MF $(@:.bc=.d) -c -emit-llvm -o $@ $<
 $(inst_access).inc: $(inst_access).bc
 	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@.new && mv $@.new $@

@@ -73,6 +73,18 @@ static inline bool am_fast_is_ours(const struct am_cell *c, uint64_t stretch)
 	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, stretch);
 }
 
+/* The thread to which a cell belongs: the upper bits of its stretches; 0: nobody. */
+static inline __attribute__((always_inline)) uint64_t am_fast_block(const struct am_cell *c)
+{
+	return __atomic_load_n(&c->w, __ATOMIC_RELAXED) >> AM_BLOCK_SHIFT;
+}
+
+/* Does an access outside regions, to what belongs to that one, concern nobody? */
+static inline __attribute__((always_inline)) bool am_fast_is_idle(const struct am_fast *v, uint64_t block)
+{
+	return __atomic_load_n(v->open, __ATOMIC_RELAXED) == v->idle && (block == 0 || block == v->stretch >> AM_BLOCK_SHIFT);
+}
+
 /* Does an access of `size` bytes stay within its shadow word? */
 static inline __attribute__((always_inline)) bool am_fast_is_in_word(uintptr_t address, unsigned size)
 {

@@ -21,30 +21,48 @@ static inline __attribute__((always_inline)) uintptr_t here(void)
 static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned size, bool writes)
 {
 	const struct am_fast *v = &AM_FAST_VIEW;
-	uint64_t next;
+	uint64_t next, block = 0;
 
 	if (__builtin_expect(!am_fast_is_in_word(at, size), 0))
 		return false;
 	const uintptr_t chunk = am_fast_chunk(v->giants, v->n_giants, at);
-	if (!chunk)
-		return __builtin_expect(__atomic_load_n(v->open, __ATOMIC_RELAXED) == v->idle, 1);
-	struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
-	switch (am_filter_short(c, v->fast, am_fast_bytes(at, size), writes, &next)) {
-	case AM_SHORT_KNOWN:
-		return true;
-	case AM_SHORT_LAZY:
-		am_fast_keep(c, next, writes, v->places, at, here());
-		return true;
-	case AM_SHORT_ASK:
-		break;
+	if (chunk) {
+		struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
+		switch (am_filter_short(c, v->fast, am_fast_bytes(at, size), writes, &next)) {
+		case AM_SHORT_KNOWN:
+			return true;
+		case AM_SHORT_LAZY:
+			am_fast_keep(c, next, writes, v->places, at, here());
+			return true;
+		case AM_SHORT_ASK:
+			block = am_fast_block(c);
+		}
 	}
-	return false;
+	return __builtin_expect(am_fast_is_idle(v, block), 1);
+}
+
+/* The same as far as it is about accesses outside regions, which takes few registers. */
+static inline __attribute__((always_inline)) bool is_quiet(uintptr_t at, unsigned size)
+{
+	const struct am_fast *v = &AM_FAST_VIEW;
+
+	if (__builtin_expect(!am_fast_is_in_word(at, size), 0) || !am_fast_is_idle(v, 0))
+		return false;
+	const uintptr_t chunk = am_fast_chunk(v->giants, v->n_giants, at);
+	return !chunk || am_fast_is_ours(am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7), v->stretch);
 }
 
 /* __atommon_NAME is the library's function for all the rest (preload/ask.c). It changes hardly any register, so that
- * the loops around keep theirs. */
+ * the loops around keep theirs; nor does __atommon_near_NAME, which is called where the fast path is not: a copy in each
+ * program, so that no table is asked where it is. */
 #define ACCESS(name, size, writes)                                                                         \
 	__attribute__((preserve_most, cold, nothrow)) void __atommon_##name##size(void *p);                \
+	__attribute__((preserve_most, nothrow, noinline, visibility("hidden"))) void                       \
+	__atommon_near_##name##size(void *p)                                                               \
+	{                                                                                                  \
+		if (__builtin_expect(!is_quiet((uintptr_t)p, size), 0))                                    \
+			__attribute__((musttail)) return __atommon_##name##size(p);                        \
+	}                                                                                                  \
 	void __atommon_inline_##name##size(void *p);                                                       \
 	void __atommon_inline_##name##size(void *p)                                                        \
 	{                                                                                                  \
@@ -54,6 +72,6 @@ static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned
 	void __atommon_call_##name##size(void *p);                                                         \
 	void __atommon_call_##name##size(void *p)                                                          \
 	{                                                                                                  \
-		__attribute__((nomerge)) __atommon_##name##size(p);                                        \
+		__attribute__((nomerge)) __atommon_near_##name##size(p);                                   \
 	}
 AM_FAST_ACCESSES(ACCESS)

@@ -1,9 +1,9 @@
 // The fast path of plain accesses in place of the calls that the sanitizer's pass makes for them: a hot loop of watched
 // code keeps its registers, and calls nothing for what concerns nobody. What is put there is access.c, compiled
-// beforehand. In branches that may not be taken, and in very large functions, it is a call all the same, but one that
-// keeps registers, too; where code is to be small all stays as it was. And in functions with atomic or volatile accesses: of
-// these the library asks the code around (preload/insn.h), in which blocks of ours would look like loops, and calls that
-// keep registers like others. Used by the twin pass, behind the optimisers.
+// beforehand. Outside loops, and in very large functions, it is a call all the same, to a short function in the program that keeps
+// registers, too: faster than the same in line, since there is much less code. Where code is to be small all stays as it was. And in
+// functions with atomic or volatile accesses: of these the library asks the code around (preload/insn.h), in which blocks of ours would look
+// like loops, and calls that keep registers like others. Used by the twin pass, behind the optimisers.
 //
 // SPDX-License-Identifier: MIT
 #ifndef ATOMMON_PASS_INLINE_H
@@ -15,6 +15,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/BlockFrequencyInfo.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -45,7 +46,7 @@ struct Inline : PassInfoMixin<Inline> {
 	struct Site {
 		CallInst *call;
 		std::string access; // as in read4
-		bool is_often;	    // made whenever the function is called
+		bool is_often;	    // more often than the function is called
 		std::string name() const { return (is_often ? "__atommon_inline_" : "__atommon_call_") + access; }
 	};
 
@@ -98,9 +99,10 @@ struct Inline : PassInfoMixin<Inline> {
 		if (!f.hasFnAttribute(Attribute::AlwaysInline))
 			f.addFnAttr(Attribute::NoInline);
 		fam.invalidate(f, PreservedAnalyses::none());
+		const auto &loops = fam.getResult<LoopAnalysis>(f);
 		const auto &times = fam.getResult<BlockFrequencyAnalysis>(f);
 		for (auto &block : f) {
-			const bool is_often = !(times.getBlockFreq(&block) < times.getBlockFreq(&f.getEntryBlock()));
+			const bool is_often = loops.getLoopFor(&block) && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock());
 			for (auto &i : block) {
 				auto *call = dyn_cast<CallInst>(&i);
 				auto *callee = call ? call->getCalledFunction() : nullptr;
@@ -131,6 +133,17 @@ struct Inline : PassInfoMixin<Inline> {
 		while (!from.named_metadata_empty())
 			from.eraseNamedMetadata(&*from.named_metadata_begin());
 		return !Linker::linkModules(m, std::move(*read), Linker::Flags::LinkOnlyNeeded);
+	}
+
+	// One copy in a program is enough.
+	static void share_near(Module &m)
+	{
+		for (auto &f : m)
+			if (f.getName().startswith("__atommon_near_") && !f.isDeclaration()) {
+				f.addFnAttr(Attribute::DisableSanitizerInstrumentation);
+				f.setLinkage(GlobalValue::LinkOnceODRLinkage);
+				f.setComdat(m.getOrInsertComdat(f.getName()));
+			}
 	}
 
 	// Two of the same could become one, which would have the line of either.
@@ -167,6 +180,7 @@ struct Inline : PassInfoMixin<Inline> {
 		const bool is_there = bring(m);
 		for (auto &each : brought)
 			each.second = m.getFunction(each.getKey());
+		share_near(m);
 		SmallSetVector<Function *, 32> changed;
 		// The last of a block first: what comes behind is moved to a new one each time.
 		for (size_t i = sites.size(); is_there && i-- > 0;) {

@@ -14,8 +14,8 @@ static union {
 } shared __attribute__((aligned(64)));
 static pthread_mutex_t lock[LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
-/* A line for each, so that a report tells them apart; here in the middle of a function, below in a branch of one. Two are made in
- * functions that vanish. */
+/* A line for each, so that a report tells them apart; here in a loop, which goes round once, below in a branch. Two are made in
+ * functions that vanish in another that does. */
 static inline uint64_t get(uint64_t *p)
 {
 	return *p;
@@ -25,7 +25,24 @@ static inline void set(uint64_t *p)
 	*p = 8;
 }
 #define AS(type) (*(type *)p)
-#define ACT(name) static __attribute__((noinline)) uint64_t name(char *p)
+#define ACT(name) static inline __attribute__((always_inline)) uint64_t name(char *p)
+static inline int is_again(void)
+{
+	int n;
+
+	__asm__ volatile("xorl %0, %0" : "=r"(n) : : "memory");
+	return n;
+}
+#define LOOP(name)                                                                                         \
+	static __attribute__((noinline)) uint64_t name##_loop(char *p)                                     \
+	{                                                                                                  \
+		uint64_t sum = 0;                                                                          \
+                                                                                                           \
+		do                                                                                         \
+			sum += name(p);                                                                    \
+		while (is_again());                                                                        \
+		return sum;                                                                                \
+	}
 ACT(read1)
 {
 	return AS(uint8_t);
@@ -82,10 +99,13 @@ ACT(update8)
 	AS(uint64_t) += 8;
 	return 0;
 }
+LOOP(read1) LOOP(read2) LOOP(read4) LOOP(read8)
+LOOP(write1) LOOP(write2) LOOP(write4) LOOP(write8)
+LOOP(update1) LOOP(update2) LOOP(update4) LOOP(update8)
 static uint64_t (*const act[3][4])(char *) = {
-	{read1, read2, read4, read8},
-	{write1, write2, write4, write8},
-	{update1, update2, update4, update8},
+	{read1_loop, read2_loop, read4_loop, read8_loop},
+	{write1_loop, write2_loop, write4_loop, write8_loop},
+	{update1_loop, update2_loop, update4_loop, update8_loop},
 };
 
 static uint64_t choose(struct step s)
