@@ -18,9 +18,12 @@ EXPORT __thread struct am_fast AM_FAST_VIEW = {
 	.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .n_giants = 0, .open = &none_open};
 
 /* They change no register, by contract. */
-#define ACCESS(name, size, w)                                                                              \
-	EXPORT __attribute__((naked)) void __atommon_##name##size(void)                                    \
+#define NOTHING(name)                                                                                      \
+	EXPORT __attribute__((naked)) void name(void)                                                      \
 	{                                                                                                  \
 		__asm__("ret");                                                                            \
 	}
+#define ACCESS(name, size, w) NOTHING(__atommon_##name##size)
 AM_FAST_ACCESSES(ACCESS)
+NOTHING(__atommon_entry)
+NOTHING(__atommon_exit)

@@ -154,7 +154,7 @@ static void each_symbol(const char *file, size_t size, symbol_fn *fn, void *ctx)
 static void look_for_calls(const ElfW(Sym) *symbol, const char *name, void *has_calls)
 {
 	if (symbol->st_shndx == SHN_UNDEF &&
-	    (!strcmp(name, "__tsan_func_entry") || !strcmp(name, "__cyg_profile_func_enter")))
+	    (!strcmp(name, "__tsan_func_entry") || !strcmp(name, "__atommon_entry") || !strcmp(name, "__cyg_profile_func_enter")))
 		*(bool *)has_calls = true;
 }
 

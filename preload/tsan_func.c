@@ -1,7 +1,7 @@
 /*
  * The compilers' callbacks at function entry and exit: regions by function name (ATOMMON_ATOMIC=
  * fn:GLOB). Runs in application threads. Entering a function that is no region costs one load without
- * fn: globs, and one look-up with them.
+ * fn: globs, and one look-up with them; in code by clang, which does not ask twice, one load.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/defer.h"
@@ -145,4 +145,24 @@ AM_EXPORT void __tsan_func_exit(void)
 {
 	if (am_has_functions && !am_function_is_none((uintptr_t)__builtin_return_address(0)))
 		exit_slowly((uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa());
+}
+
+/* The same for watched code that has a byte for each of its functions, and does not call when it is set: by __atommon_entry and
+ * __atommon_exit (ask_kept.S). Which functions are regions does not change while their code is loaded. */
+void am_tsan_entry(uint8_t *is_none, uintptr_t pc, uintptr_t cfa)
+{
+	if (!am_watching())
+		return;
+	const uint32_t number = am_has_functions ? am_function_at(pc) : 0;
+	if (number)
+		enter(number, pc, cfa);
+	else
+		__atomic_store_n(is_none, 1, __ATOMIC_RELAXED);
+}
+
+void am_tsan_exit(const uint8_t *is_none, uintptr_t pc, uintptr_t cfa)
+{
+	(void)is_none;
+	if (am_has_functions)
+		exit_slowly(pc, cfa);
 }

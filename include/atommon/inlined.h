@@ -16,4 +16,7 @@
 	AM_FAST_SIZES(X, write, 1)                                                                         \
 	AM_FAST_SIZES(X, read_write, 1)
 
+/* Likewise __atommon_entry and __atommon_exit, at the start and the ends of a function: called with the address of a byte of the
+ * function's own, which is 0 until the preload library knows that the function is no region, and then 1: not called any more. */
+
 #endif

@@ -28,6 +28,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include "atommon/inlined.h"
+#include "instrument/pass/entry.h"
 
 namespace atommon
 {
@@ -88,7 +89,8 @@ struct Inline : PassInfoMixin<Inline> {
 		return false;
 	}
 
-	static void collect(Function &f, FunctionAnalysisManager &fam, SmallVectorImpl<Site> &sites)
+	static void collect(Function &f, FunctionAnalysisManager &fam, SmallVectorImpl<Site> &sites,
+			    SmallVectorImpl<Function *> &entered)
 	{
 		static const StringMap<std::string> names = make_names();
 		const size_t before = sites.size();
@@ -99,6 +101,7 @@ struct Inline : PassInfoMixin<Inline> {
 		if (!f.hasFnAttribute(Attribute::AlwaysInline))
 			f.addFnAttr(Attribute::NoInline);
 		fam.invalidate(f, PreservedAnalyses::none());
+		entered.push_back(&f);
 		const auto &loops = fam.getResult<LoopAnalysis>(f);
 		const auto &times = fam.getResult<BlockFrequencyAnalysis>(f);
 		for (auto &block : f) {
@@ -197,6 +200,7 @@ struct Inline : PassInfoMixin<Inline> {
 	PreservedAnalyses run(Module &m, ModuleAnalysisManager &mam)
 	{
 		SmallVector<Site, 64> sites;
+		SmallVector<Function *, 64> entered;
 		bool has_changed = false;
 		if (!is_wanted(m))
 			return PreservedAnalyses::all();
@@ -207,11 +211,13 @@ struct Inline : PassInfoMixin<Inline> {
 			// The compiler would do it behind us.
 			ThreadSanitizerPass().run(f, fam);
 			f.addFnAttr(Attribute::DisableSanitizerInstrumentation);
-			collect(f, fam, sites);
+			collect(f, fam, sites, entered);
 			has_changed = true;
 		}
 		if (!sites.empty())
 			put(m, sites);
+		for (auto *f : entered)
+			ask_once(*f);
 		return has_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 	}
 	static bool isRequired() { return true; }

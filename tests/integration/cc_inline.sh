@@ -127,6 +127,33 @@ same "a library that is loaded late" 1 $?
 preload ATOMMON_ATOMIC=fn:f ATOMMON_LOG=late.log ./late
 same "and is watched" 1 $?
 
+# A function asks whether it is a region until it is known that it is not: each has a byte for that.
+cat >entered.c <<'END'
+#include <stdio.h>
+extern unsigned char __start_atommon_is_none[], __stop_atommon_is_none[];
+int n;
+__attribute__((noinline)) void region(int i) { n += i; }
+__attribute__((noinline)) void other(int i) { n -= i; }
+__attribute__((noinline)) void never(int i) { n *= i; }
+int main(int argc, char **argv)
+{
+	int known = 0;
+	(void)argv;
+	for (int i = 0; i < 3; i++)
+		argc > 5 ? never(i) : argc > 4 ? other(i) : (region(i), other(i));
+	for (unsigned char *p = __start_atommon_is_none; p < __stop_atommon_is_none; p++)
+		known += *p;
+	printf("%d of %d\n", known, (int)(__stop_atommon_is_none - __start_atommon_is_none));
+	return 0;
+}
+END
+check "a program that shows it builds" atommon-cc -O2 entered.c -o entered
+same "not watched: nothing is known" "0 of 4" "$(./entered)"
+same "main and other are no regions" "2 of 4" "$(preload ATOMMON_ATOMIC=fn:region ATOMMON_LOG=none ./entered)"
+same "nor is any, if none is named" "3 of 4" "$(preload ATOMMON_ATOMIC=sections ATOMMON_LOG=none ./entered)"
+same "and region was entered 3 times" 3 "$(preload ATOMMON_ATOMIC=fn:region ATOMMON_MODE=record ATOMMON_TRACE=e.atm ./entered >/dev/null
+	atommon-dump --text e.atm | grep -c ' enter ')"
+
 # An address that no program has: the fault is the program's own.
 cat >fault.c <<'END'
 #define _GNU_SOURCE
