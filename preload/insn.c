@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/insn.h"
 
+#include "atommon/inlined.h"
+
 #include <string.h>
 
 /* What follows an opcode. */
@@ -202,12 +204,47 @@ bool am_insn_decode(const uint8_t *code, size_t room, struct am_insn *insn)
 	return true;
 }
 
+/* A call, or what the code behind is not reached by. */
+static bool leaves(const struct am_insn *i)
+{
+	if (i->map != 0 || i->is_vex)
+		return false;
+	return i->op == 0xe8 || i->op == 0xe9 || i->op == 0xeb || i->op == 0xc3 ||
+	       (i->op == 0xff && (i->modrm >> 3 & 7) >= 2 && (i->modrm >> 3 & 7) <= 5);
+}
+
+uint32_t am_insn_answer(uintptr_t pc, uintptr_t end)
+{
+	static const uint8_t code[] = {AM_ANSWER_CODE};
+	enum { STEPS = 64 };
+	struct am_insn insn;
+	uint32_t answer;
+
+	for (unsigned i = 0; i < STEPS && pc < end; i++, pc += insn.length) {
+		if (!am_insn_decode((const uint8_t *)pc, end - pc, &insn))
+			return 0;
+		if (insn.length == sizeof code + sizeof answer && memcmp((const void *)pc, code, sizeof code) == 0) {
+			memcpy(&answer, (const uint8_t *)pc + sizeof code, sizeof answer);
+			return answer >> AM_ANSWER_SHIFT == AM_ANSWER_SAME ? answer : 0;
+		}
+		if (insn.is_jump || leaves(&insn))
+			return 0;
+	}
+	return 0;
+}
+
 bool am_insn_in_inner_loop(uintptr_t pc, uintptr_t other, uintptr_t start, uintptr_t end)
 {
 	enum { FAR = 1024 };
 	const uintptr_t stop = end - pc < FAR ? end : pc + FAR;
+	const uint32_t answer = am_insn_answer(pc, end), of_other = am_insn_answer(other, end);
 	struct am_insn insn;
 
+	if (answer && of_other) {
+		const uint32_t first = answer & AM_ANSWER_LOOPS, last = answer >> AM_ANSWER_BITS & AM_ANSWER_LOOPS;
+		const uint32_t n = of_other & AM_ANSWER_LOOPS;
+		return first != 0 && (n < first || n > last);
+	}
 	for (uintptr_t at = pc; at < stop; at += insn.length) {
 		if (!am_insn_decode((const uint8_t *)at, stop - at, &insn))
 			return false;

@@ -24,8 +24,11 @@ struct am_insn {
 /* Of at most `room` bytes; false: none that is known. */
 bool am_insn_decode(const uint8_t *code, size_t room, struct am_insn *insn);
 
+/* What the compiler said behind the call that returns to `pc` (atommon/inlined.h), in a function that ends at `end`; 0: nothing. */
+uint32_t am_insn_answer(uintptr_t pc, uintptr_t end);
+
 /* Is the call that returns to `pc` in a loop of its function that the call returning to `other` is not in? Looks
- * at the code behind pc for a jump back to before it. */
+ * at the code behind pc for a jump back to before it, unless the compiler said it. */
 bool am_insn_in_inner_loop(uintptr_t pc, uintptr_t other, uintptr_t start, uintptr_t end);
 
 /* Is what the call that returns to `pc` gave back never looked at, in this function? False: it may be. */

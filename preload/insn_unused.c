@@ -6,6 +6,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/insn.h"
 
+#include "atommon/inlined.h"
+
 #include <string.h>
 
 enum effect { READS, KEEPS, KILLS }; /* of rax, or part of it */
@@ -202,7 +204,10 @@ static bool is_unused(uintptr_t at, uintptr_t start, uintptr_t end, unsigned *st
 
 bool am_insn_is_unused(uintptr_t pc, uintptr_t start, uintptr_t end)
 {
+	const uint32_t answer = am_insn_answer(pc, end);
 	unsigned steps = 0;
 
+	if (answer)
+		return answer & AM_ANSWER_UNUSED;
 	return is_unused(pc, start, end, &steps, SIDES);
 }

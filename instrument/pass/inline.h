@@ -1,9 +1,9 @@
 // The fast path of plain accesses in place of the calls that the sanitizer's pass makes for them: a hot loop of watched
 // code keeps its registers, and calls nothing for what concerns nobody. What is put there is access.c, compiled
 // beforehand. Outside loops, and in very large functions, it is a call all the same, to a short function in the program that keeps
-// registers, too: faster than the same in line, since there is much less code. Where code is to be small all stays as it was. And in
-// functions with atomic or volatile accesses: of these the library asks the code around (preload/insn.h), in which blocks of ours would look
-// like loops, and calls that keep registers like others. Used by the twin pass, behind the optimisers.
+// registers, too: faster than the same in line, since there is much less code. Where code is to be small all stays as it was, and in
+// functions with atomic or volatile accesses of which the library must ask the code around (answer.h). Used by the twin pass, behind
+// the optimisers.
 //
 // SPDX-License-Identifier: MIT
 #ifndef ATOMMON_PASS_INLINE_H
@@ -28,6 +28,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include "atommon/inlined.h"
+#include "instrument/pass/answer.h"
 #include "instrument/pass/entry.h"
 
 namespace atommon
@@ -73,36 +74,20 @@ struct Inline : PassInfoMixin<Inline> {
 
 	static bool may_grow(const Function &f) { return !f.hasOptNone() && !f.hasOptSize(); }
 
-	// Does the library look at this function's code?
-	static bool is_looked_at(const Function &f)
-	{
-		for (const auto &block : f)
-			for (const auto &i : block) {
-				const auto *call = dyn_cast<CallInst>(&i);
-				const auto *callee = call ? call->getCalledFunction() : nullptr;
-				if (!callee)
-					continue;
-				const auto name = callee->getName();
-				if (name.contains("__tsan_") && (name.contains("atomic") || name.contains("volatile")))
-					return true;
-			}
-		return false;
-	}
-
 	static void collect(Function &f, FunctionAnalysisManager &fam, SmallVectorImpl<Site> &sites,
 			    SmallVectorImpl<Function *> &entered)
 	{
 		static const StringMap<std::string> names = make_names();
 		const size_t before = sites.size();
 		size_t n = 0;
-		if (is_looked_at(f))
+		fam.invalidate(f, PreservedAnalyses::none());
+		const auto &loops = fam.getResult<LoopAnalysis>(f);
+		if (!put_answers(f, loops))
 			return;
-		// Nor into one that is, when the whole program is optimised.
+		// Into one whose code is asked, when the whole program is optimised.
 		if (!f.hasFnAttribute(Attribute::AlwaysInline))
 			f.addFnAttr(Attribute::NoInline);
-		fam.invalidate(f, PreservedAnalyses::none());
 		entered.push_back(&f);
-		const auto &loops = fam.getResult<LoopAnalysis>(f);
 		const auto &times = fam.getResult<BlockFrequencyAnalysis>(f);
 		for (auto &block : f) {
 			const bool is_often = loops.getLoopFor(&block) && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock());

@@ -54,13 +54,18 @@ same "of each one copy" "" "$(nm inline/drawn | sed -n 's/.* \(__atommon_near_.*
 check "without optimisation, there are" test "$(calls none)" -gt 0
 check "and where code is to be small" test "$(calls small)" -gt 0
 
-# Where the library reads the code behind an atomic or volatile access to judge it, that code is as it was (cc_commute, cc_retry).
+# Of an atomic or volatile access the compiler says itself what the library would ask the code behind it (cc_commute, cc_retry).
 for access in '__atomic_fetch_add(&n, 1, 0)' '*(volatile int *)&n'; do
 	echo "int n, m[9]; int f(int i) { m[i] = 3; $access; return m[i + 1]++; }" >looked.c
 	atommon-cc -O2 -c looked.c -o looked.o
-	same "beside $access: calls" "0 2" "$(objdump -dr looked.o | grep -c '__atommon_[rwv]') \
-$(objdump -dr looked.o | grep -cE '__tsan_(write|read_write)4')"
+	same "beside $access: no calls of the library, an answer" "0 1" "$(objdump -dr looked.o | grep -cE '__tsan_(write|read_write)4') \
+$(objdump -d looked.o | grep -cE 'nopl .*\(%rbx,%rcx,1\)')"
 done
+# A way into a loop past its start: what is a loop is not the compiler's to say.
+echo 'int n; int f(int i) { if (i & 1) goto in; do { n += 3; in: i -= __atomic_load_n(&n, 2); } while (i > 0); return i; }' >looked.c
+atommon-cc -O2 -c looked.c -o looked.o
+same "a loop with two entries: calls, no answer" "2 0" "$(objdump -dr looked.o | grep -cE '__tsan_(read|write|read_write)4') \
+$(objdump -d looked.o | grep -cE 'nopl .*\(%rbx,%rcx,1\)')"
 
 # A layout that the preload library does not have: another name, which makes it ask. So does the stub library with old ones.
 mkdir old

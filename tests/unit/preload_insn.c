@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include "atommon/inlined.h"
 #include "preload/insn.h"
 #include "preload_stand_in.h"
 
@@ -55,4 +56,52 @@ Test(insn, a_copy_in_front_of_a_loop)
 	cr_assert(!am_insn_in_inner_loop(b, a, start, end));
 	loop[13] = (uint8_t)-14; /* around both */
 	cr_assert(!am_insn_in_inner_loop(b, a, start, end));
+}
+
+/* Code of `n` accesses: a call each, an instruction between, the answer. */
+enum { ACCESS = 16, ACCESSES = 5 };
+static void put(uint8_t *code, uint32_t first, uint32_t last, bool is_unused)
+{
+	const uint8_t bytes[] = {0xe8, 0, 0, 0, 0, 0x48, 0x89, 0xc3, AM_ANSWER_CODE};
+	const uint32_t answer = first | last << AM_ANSWER_BITS | (is_unused ? AM_ANSWER_UNUSED : 0) |
+				(uint32_t)AM_ANSWER_SAME << AM_ANSWER_SHIFT;
+
+	memcpy(code, bytes, sizeof bytes);
+	memcpy(code + sizeof bytes, &answer, sizeof answer);
+}
+
+Test(insn, what_the_compiler_said_counts)
+{
+	/* A; loop 1 { B; loop 2 { C } } loop 3 { D }; and E without an answer */
+	static const struct {
+		uint32_t first, last;
+	} in[] = {{0, 0}, {1, 2}, {2, 2}, {3, 3}};
+	/* is the row's in a loop that the column's is not in? */
+	static const bool want[4][4] = {{0, 0, 0, 0}, {1, 0, 0, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}};
+	uint8_t code[ACCESS * ACCESSES + 1];
+	const uintptr_t start = (uintptr_t)code, end = start + sizeof code;
+
+	memset(code, 0x90, sizeof code);
+	for (unsigned i = 0; i < 4; i++)
+		put(code + i * ACCESS, in[i].first, in[i].last, i % 2);
+	code[4 * ACCESS] = 0xe8;
+	memset(code + 4 * ACCESS + 1, 0, 4);
+	code[ACCESS * ACCESSES] = 0xc3;
+	for (unsigned i = 0; i < 4; i++) {
+		cr_assert_eq(am_insn_is_unused(start + i * ACCESS + 5, start, end), i % 2);
+		for (unsigned k = 0; k < 4; k++)
+			cr_assert_eq(am_insn_in_inner_loop(start + i * ACCESS + 5, start + k * ACCESS + 5, start, end), want[i][k],
+				     "%u %u", i, k);
+	}
+	cr_assert_eq(am_insn_answer(start + 4 * ACCESS + 5, end), 0);
+	cr_assert_neq(am_insn_answer(start + 5, end), 0);
+	cr_assert_eq(am_insn_answer(start, end), 0, "that of another call");
+	code[8] = 0xeb; /* jmp: the answer behind it is not this one's */
+	cr_assert_eq(am_insn_answer(start + 5, end), 0);
+	put(code, 1, 1, false);
+	code[15] ^= 0xff; /* another number */
+	cr_assert_eq(am_insn_answer(start + 5, end), 0);
+	/* padding between functions looks nearly the same */
+	memcpy(code + 8, "\x0f\x1f\x84\0\0\0\0", 8);
+	cr_assert_eq(am_insn_answer(start + 5, end), 0);
 }
