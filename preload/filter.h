@@ -45,7 +45,7 @@
  *     read unless one was logged since the owner took the cell (*seen*): an edge to the second read
  *     follows from the one to the first, by program order.
  *  5. Forgotten: a lazy access when a later stretch of its thread did the same to at least the same
- *     bytes. Whatever comes after the older comes after the newer, and the newer after the older in
+ *     bytes; a read also when it wrote them. Whatever comes after the older comes after the newer, and the newer after the older in
  *     program order.
  *  6. What does not matter any more: the accesses that a cell holds, if their stretch is no open
  *     region and began before its thread first logged anything in this generation. By (C) an edge
@@ -226,10 +226,18 @@ static inline struct am_late am_filter_late_write(struct am_cell c, uint64_t str
 	return am_filter_rest(c.w);
 }
 
+/* The reads that no write covers which the owner made then or later, whose bits are in `w`. */
+static inline uint64_t am_filter_uncovered(struct am_cell c)
+{
+	const bool is_older = (c.r & AM_STRETCH_MASK) <= (c.w & AM_STRETCH_MASK);
+
+	return c.r & AM_CELL_BYTES & (is_older ? ~c.w : ~UINT64_C(0));
+}
+
 /* Of the reads, when the owner's `stretch` comes to read `bytes`. */
 static inline struct am_late am_filter_late_read(struct am_cell c, uint64_t stretch, uint64_t bytes, bool is_exact)
 {
-	const bool is_kept = am_filter_same_stretch(c.r, stretch) ? !is_exact : (c.r & AM_CELL_BYTES & ~bytes) == 0;
+	const bool is_kept = am_filter_same_stretch(c.r, stretch) ? !is_exact : (am_filter_uncovered(c) & ~bytes) == 0;
 
 	if (!am_filter_same_block(c.r, c.w) || is_kept)
 		return (struct am_late){0, 0};
@@ -244,10 +252,7 @@ static inline struct am_late am_filter_last_write(struct am_cell c)
 
 static inline struct am_late am_filter_last_read(struct am_cell c)
 {
-	const bool is_covered = (c.r & AM_CELL_BYTES & ~c.w) == 0 &&
-				(c.r & AM_STRETCH_MASK) <= (c.w & AM_STRETCH_MASK);
-
-	if (!am_filter_same_block(c.r, c.w) || is_covered)
+	if (!am_filter_same_block(c.r, c.w) || am_filter_uncovered(c) == 0)
 		return (struct am_late){0, 0};
 	return am_filter_rest(c.r);
 }
