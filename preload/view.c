@@ -271,6 +271,15 @@ static struct am_cell look(const struct am_view *v, struct am_cell c)
 	return am_view_mode == AM_VIEW_STRETCH || am_late_matters(v, c) ? c : am_filter_over(c, v->stretch);
 }
 
+/* Something is about to be logged: what waits comes before it, and from here on this thread matters. */
+static void come_forward(struct am_view *v, struct am_here here)
+{
+	if (v->defer && v->defer->n && am_tls.event == 0 && !v->is_telling)
+		am_defer_tell(here);
+	am_late_matter(v);
+	v->reached = am_view_now().generation;
+}
+
 /* The access is logged, whatever the cell says. */
 static void force(struct am_view *v, struct am_cell *cell, const struct touch *a)
 {
@@ -279,15 +288,8 @@ static void force(struct am_view *v, struct am_cell *cell, const struct touch *a
 	do
 		old = am_cell_load(cell);
 	while (!replace(v, a, cell, old, am_filter_logged(look(v, old), v->stretch, a->bytes, a->writes, a->is_exact)));
-}
-
-/* Something is about to be logged: what waits comes before it, and from here on this thread matters. */
-static void come_forward(struct am_view *v, struct am_here here)
-{
-	if (v->defer && v->defer->n && am_tls.event == 0 && !v->is_telling)
-		am_defer_tell(here);
-	am_late_matter(v);
-	v->reached = am_view_now().generation;
+	if (am_view_mode != AM_VIEW_STRETCH) /* another's region may have begun to count */
+		come_forward(v, a->here);
 }
 
 static void remember_place(const struct am_view *v, const struct am_cell *cell, const struct touch *a)

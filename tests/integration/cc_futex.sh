@@ -23,7 +23,7 @@ live() { # live CASE: its status and whether it was reported
 
 record() { # record CASE THREADS ROUNDS: makes t.atm
 	rm -f t.atm
-	preload ATOMMON_ATOMIC='fn:*op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" "$2" "$3" >out 2>&1
+	timeout 60 env LD_PRELOAD="$LIB" ATOMMON_ATOMIC='fn:*op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" "$2" "$3" >out 2>&1
 }
 
 # Locks of C are silent in every run. Those of libstdc++ are reported in one or two of a hundred (doc/limits.md): in one of five they

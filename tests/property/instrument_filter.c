@@ -394,6 +394,8 @@ static void force(int t, int word, uint64_t bytes, bool writes, bool is_exact)
 	thin.cell[word] = am_filter_logged(c, thin.stretch[t], bytes, writes, is_exact);
 	if (!writes)
 		note_read(t, word, bytes, is_exact);
+	flush(t); /* another's region may have begun to count */
+	thin.reached[t] = thin.generation;
 }
 
 /* The usual cases in one go must be what the long way says: known, or lazy with nothing to tell. */
