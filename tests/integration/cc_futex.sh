@@ -15,34 +15,38 @@ build() { # build COMPILER FILE: makes ./prog
 	esac
 }
 
+# The semaphores of libstdc++ 12 can miss a wake (its bug 104928) and sleep for ever: then once more.
+awake() { # awake VAR=VALUE... ./prog...: its status
+	local try status
+	for try in 1 2 3; do
+		timeout 20 env LD_PRELOAD="$LIB" ATOMMON_ATOMIC='fn:*op_*' "$@" >out 2>&1
+		status=$?
+		[ $status -ne 124 ] && break
+		echo "# try $try of ${*:2} sleeps for ever" >&2
+	done
+	return $status
+}
+
 live() { # live CASE: its status and whether it was reported
 	rm -f log
-	timeout 60 env LD_PRELOAD="$LIB" ATOMMON_ATOMIC='fn:*op_*' ATOMMON_LOG=log ./prog "$1" 3 60 >out 2>&1
+	awake ATOMMON_LOG=log ./prog "$1" 3 60
 	echo "$? $([ -s log ] && echo reported || echo silent)"
 }
 
 record() { # record CASE THREADS ROUNDS: makes t.atm
 	rm -f t.atm
-	timeout 60 env LD_PRELOAD="$LIB" ATOMMON_ATOMIC='fn:*op_*' ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" "$2" "$3" >out 2>&1
+	awake ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./prog "$1" "$2" "$3"
 }
 
-# Locks of C are silent in every run. Those of libstdc++ are reported in one or two of a hundred (doc/limits.md): in one of five they
-# must be silent.
-right() { # right LABEL CASE FILE
-	local said status runs=${RUNS:-2} enough="0 reported"
-	[[ $3 == *.cc ]] && runs=5 enough="0 silent"
-	for ((run = 0; run < runs; run++)); do
+right() { # right LABEL CASE
+	local said
+	for ((run = 0; run < ${RUNS:-2}; run++)); do
 		said=$(live "$2")
-		[ "$said" = "$enough" ] && break
+		[ "$said" = "0 silent" ] || break
 	done
 	if [ "$said" = "0 silent" ]; then ok "$1, live"; else fail "$1, live" "$said" "$(head -20 log 2>/dev/null)"; fi
-	for ((run = 0; run < (runs == 5 ? 5 : 1); run++)); do
-		record "$2" 3 60
-		atommon-check t.atm >out 2>&1
-		status=$?
-		[ $status -eq 0 ] && break
-	done
-	if [ $status -eq 0 ]; then ok "$1, offline"; else fail "$1, offline" "$(head -20 out)"; fi
+	record "$2" 3 60
+	if atommon-check t.atm >out 2>&1; then ok "$1, offline"; else fail "$1, offline" "$(head -20 out)"; fi
 	record "$2" 3 8
 	atommon-predict t.atm >out 2>&1
 	if [ $? -ne 1 ]; then ok "$1, predictions"; else fail "$1, predictions" "$(head -20 out)"; fi
@@ -70,7 +74,7 @@ for cc in gcc clang-14; do
 		for name in $(./prog); do
 			case $name in
 			*_torn | *_beside) wrong "$cc, $name" "$name" ;;
-			*) right "$cc, $name" "$name" $file ;;
+			*) right "$cc, $name" "$name" ;;
 			esac
 		done
 	done

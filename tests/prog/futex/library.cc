@@ -9,6 +9,7 @@
 #include <thread>
 
 static long a, b, torn, beside;
+static volatile int place_of_first;
 
 static void both()
 {
@@ -81,7 +82,12 @@ static flag_lock flag;
 static semaphore_lock<std::binary_semaphore> binary;
 static semaphore_lock<std::counting_semaphore<5>> counting;
 
-// The words in which libstdc++ counts who waits are known once somebody did: before the regions begin.
+// The words in which libstdc++ counts who waits are known once somebody did; live, nothing is before the first region.
+NOINLINE static void op_first()
+{
+	place_of_first = 1;
+}
+
 static bool is_asleep(int thread)
 {
 	char path[64], state = 0;
@@ -97,6 +103,7 @@ static bool is_asleep(int thread)
 
 template <class W, class G> static void meanwhile(W waits, G goes_on)
 {
+	op_first();
 	std::atomic<int> comes{0};
 	std::thread other([&] {
 		comes = gettid();
