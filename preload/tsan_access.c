@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "preload/export.h"
-#include "preload/late.h"
+#include "preload/lend.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -50,7 +50,8 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 		const unsigned offset = at & 7, n = offset + size <= 8 ? size : 8 - offset;
 		struct am_cell *last = n < size ? am_shadow_find(at + n) : NULL;
 		if (n == size) {
-			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & AM_ASK_WRITES, pc))
+			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & AM_ASK_WRITES, pc) ||
+			    (!(what & AM_ASK_WRITES) && am_lend_borrow(&am_view, c, at, am_filter_bytes(offset, size), here)))
 				return;
 		} else if (last && size <= 8 && settles(c, at, am_filter_bytes(offset, n), what & AM_ASK_WRITES, pc) &&
 			   settles(last, at + n, am_filter_bytes(0, size - n), what & AM_ASK_WRITES, pc)) {
