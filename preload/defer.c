@@ -301,7 +301,7 @@ void am_defer_tell(struct am_here here)
 	bool is_told = false; /* by another, before us */
 
 	v->calm = ~UINT64_C(0);
-	__builtin_memcpy(item, d->item, sizeof item);
+	__builtin_memcpy(item, d->item, n * sizeof *item);
 	v->is_waiting = 0;
 	am_tls.limit = v->limit;
 	if (is_region) {
@@ -362,7 +362,7 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 	if (__atomic_load_n(&d->told, __ATOMIC_ACQUIRE) == stretch)
 		return true;
 	const uint32_t n = __atomic_load_n(&d->n, __ATOMIC_ACQUIRE);
-	__builtin_memcpy(item, d->item, sizeof item);
+	__builtin_memcpy(item, d->item, (n < AM_DEFER_MAX ? n : AM_DEFER_MAX) * sizeof *item);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	/* If its thread went on it has told all by itself, and the items may be others by now. */
 	if (n > AM_DEFER_MAX || __atomic_load_n(&d->open, __ATOMIC_ACQUIRE) != (stretch | AM_EXPOSED) ||
