@@ -66,21 +66,24 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
- * cell is nobody's, or another's and does not matter (filter.h, 6), it is ours now. That it does not matter stays
- * true: stretches that matter in a generation are newer than what is in cells when it begins. Without its place.
+ * cell is nobody's, or what it holds does not matter (filter.h, 6), it is ours now, with nothing else in it. That it does not
+ * matter stays true: stretches that matter in a generation are newer than what is in cells when it begins. Without its place.
  */
 static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c, uint64_t bytes, bool writes)
 {
 	struct am_cell old = am_cell_load(c);
+	const uint64_t stretch = v->fast & AM_STRETCH_MASK;
 
 	if (am_late_take_free(v, c, bytes, writes))
 		return true;
-	if (am_filter_same_block(old.w, v->fast) || am_late_matters(v, old))
+	const bool is_ours = am_filter_same_block(old.w, stretch);
+	if ((is_ours && am_filter_newest(old) == stretch) || am_late_matters(v, old))
 		return false;
-	const struct am_cell next =
-		am_filter_lazy((struct am_cell){old.w & AM_CELL_LOGGED, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
+	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_LOGGED, 0}, stretch, bytes, writes);
 	/* From another in one step: of two who come at once the second sees the first. */
-	if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+	if (is_ours)
+		__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+	else if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return false;
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
 	return true;
