@@ -104,6 +104,8 @@ bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_he
 void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* Any number of bytes. */
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
+/* From there to there, which may overlap. */
+void am_view_move(uintptr_t to, uintptr_t from, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* The same for one of one word that covers no other access, so that everybody's next one is logged. */

@@ -132,9 +132,14 @@ AM_EXPORT void __tsan_init(void)
  */
 
 /* A size that a variable has is often one: by memcpy programs read words that may not be aligned. */
+static inline bool is_word(size_t n)
+{
+	return n <= 8 && (n & (n - 1)) == 0 && n != 0;
+}
+
 static inline __attribute__((always_inline)) void range(const void *p, size_t n, bool writes, struct am_here here)
 {
-	if (n <= 8 && (n & (n - 1)) == 0 && n != 0) {
+	if (is_word(n)) {
 		if (!am_view_is_done((uintptr_t)p, (unsigned)n, writes, here.pc))
 			am_tsan_ask((void *)p, (unsigned)n | (writes ? AM_ASK_WRITES : AM_ASK_READS), here.pc, here.cfa);
 	} else {
@@ -146,8 +151,12 @@ static inline __attribute__((always_inline)) void range(const void *p, size_t n,
 #define COPY(name)                                                                                 \
 	AM_EXPORT void *name(void *to, const void *from, size_t n)                                 \
 	{                                                                                          \
-		range(from, n, false, AM_HERE);                                                    \
-		range(to, n, true, AM_HERE);                                                       \
+		if (is_word(n)) {                                                                  \
+			range(from, n, false, AM_HERE);                                            \
+			range(to, n, true, AM_HERE);                                               \
+		} else {                                                                           \
+			am_view_move((uintptr_t)to, (uintptr_t)from, n, AM_HERE);                  \
+		}                                                                                  \
 		return memmove(to, from, n);                                                       \
 	}
 #define SET(name)                                                                                  \

@@ -85,7 +85,24 @@ static uintptr_t pass_any(uintptr_t at, uintptr_t end, bool writes, bool is_long
 	return writes ? pass(at, end, true, pc) : pass(at, end, false, pc);
 }
 
-void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
+/* What is also read in a range that is written. */
+struct also {
+	uintptr_t start, end;
+};
+
+/* Up to a line, of which something has to be asked. */
+static void ask(enum am_kind kind, uintptr_t at, uintptr_t stop, struct also also, struct am_here here)
+{
+	const uintptr_t from = at > also.start ? at : also.start, to = stop < also.end ? stop : also.end;
+
+	if (from < to)
+		am_view_line(AM_READ, from, (unsigned)(to - from), here);
+	am_view_line(kind, at, (unsigned)(stop - at), here);
+	am_view_rest();
+}
+
+static inline __attribute__((always_inline)) void walk(enum am_kind kind, uintptr_t address, size_t size, struct also also,
+						       struct am_here here)
 {
 	const struct am_view *v = &am_view;
 
@@ -106,8 +123,30 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 		if (at == near)
 			continue;
 		const uintptr_t line = (at | (LINE - 1)) + 1, stop = line < end ? line : end;
-		am_view_line(kind, at, (unsigned)(stop - at), here);
-		am_view_rest();
+		ask(kind, at, stop, also, here);
 		at = stop;
 	}
+}
+
+void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
+{
+	walk(kind, address, size, (struct also){0, 0}, here);
+}
+
+/* The part that is read and written is written in one step with that: as of x += 1 (tsan_access.c), the write stands for the read, as
+ * long as nothing has to be logged. */
+void am_view_move(uintptr_t to, uintptr_t from, size_t size, struct am_here here)
+{
+	const struct also both = {to > from ? to : from, (to > from ? from : to) + size};
+
+	if (both.start >= both.end || am_view_mode != AM_VIEW_REGIONS) {
+		am_view_range(AM_READ, from, size, here);
+		am_view_range(AM_WRITE, to, size, here);
+		return;
+	}
+	if (to > from)
+		am_view_range(AM_READ, from, to - from, here);
+	else
+		am_view_range(AM_READ, to + size, from - to, here);
+	walk(AM_WRITE, to, size, both, here);
 }
