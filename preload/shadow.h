@@ -73,6 +73,10 @@ struct am_cell *am_shadow_make(uintptr_t address);
  * before, unless it belongs to the thread whose stretch `own` is. Was any of it ever logged? */
 typedef void am_shadow_fn(void *ctx, uintptr_t address, struct am_cell cell);
 bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn *fn, void *ctx);
+/* Is all of it nobody's, or of the thread whose stretch `own` is and not logged? */
+bool am_shadow_is_own(uintptr_t address, size_t size, uint64_t own);
+/* What of the whole words there is still that thread's is clean afterwards. */
+void am_shadow_leave(uintptr_t address, size_t size, uint64_t own);
 
 /* After fork, in the child. */
 void am_shadow_forget(void);
@@ -84,6 +88,11 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 {
 	return (struct am_cell){__atomic_load_n(&c->w, __ATOMIC_RELAXED),
 				__atomic_load_n(&c->r, __ATOMIC_RELAXED)};
+}
+
+static inline bool am_cell_is(const struct am_cell *c, struct am_cell what)
+{
+	return __atomic_load_n(&c->w, __ATOMIC_RELAXED) == what.w && __atomic_load_n(&c->r, __ATOMIC_RELAXED) == what.r;
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Memory that a region moves onto itself: of the part that is read and written only the write is remembered, and it stands for both. Each
+# Memory that a region moves onto itself, or has made larger: of the part that is read and written only the write is remembered, and it stands for both. Each
 # word of it, and those at both ends, with another thread that reads or writes it, before the region does or behind.
 . "$(dirname "$0")/../lib.sh"
 
@@ -33,6 +33,16 @@ for cc in gcc clang-14; do
 		told=$(reports up late write $word after)
 		[ "$told" = 0 ] || alarms+=("up late write $word after: $told;")
 	done
+	# A block that stays where it is, and that nobody else had, is the same as before.
+	for when in early late; do
+		for kind in read write; do
+			told=$(reports grow $when $kind 50)
+			[ "$told" = 1 ] || wrong+=("grow $when $kind 50: $told;")
+			grep -q moved out && wrong+=("grow: the block was moved;")
+		done
+	done
+	told=$(reports grow late write 50 after)
+	[ "$told" = 0 ] || alarms+=("grow late write 50 after: $told;")
 	same "$cc: what another thread did to each word counts" "" "${wrong[*]-}"
 	same "$cc: nothing is said of one that comes afterwards" "" "${alarms[*]-}"
 done
