@@ -50,6 +50,27 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 	return at;
 }
 
+/* What became of a cell becomes of all behind it that are the same as it was: the cells of a range mostly are. Up to the first other. */
+static inline struct am_cell *repeat(struct am_cell *c, const struct am_cell *stop, struct am_cell old, struct am_cell next)
+{
+	if (old.w == next.w && old.r == next.r) {
+		while (c < stop && am_cell_is(c, old))
+			c++;
+	} else if (old.r == next.r) {
+		for (; c < stop && am_cell_is(c, old); c++)
+			__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+	} else if (old.w == next.w) {
+		for (; c < stop && am_cell_is(c, old); c++)
+			__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+	} else {
+		for (; c < stop && am_cell_is(c, old); c++) {
+			__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+		}
+	}
+	return c;
+}
+
 /* The same for whole words of what is remembered as a range. */
 static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintptr_t end, bool writes)
 {
@@ -59,17 +80,27 @@ static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintp
 
 	if (!chunk)
 		return at;
-	struct am_cell *c = am_shadow_cell(chunk, at);
-	for (; at + 8 <= end; at += 8, c++) {
-		uint64_t next;
-		const enum am_filter_short answer = am_filter_short(c, fast, AM_CELL_BYTES, writes, &next);
-		if (am_likely(answer == AM_SHORT_LAZY))
-			__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
-		else if (answer == AM_SHORT_ASK && !am_late_take_free(v, c, AM_CELL_BYTES, writes) &&
-			 !am_late_take_cell(v, c, AM_CELL_BYTES, writes))
-			break;
+	struct am_cell *const first = am_shadow_cell(chunk, at), *c = first, *const stop = first + (end - at) / 8;
+	while (c < stop) {
+		struct am_cell old = am_cell_load(c), next = old;
+		uint64_t word;
+		const enum am_filter_short answer = am_filter_short(&old, fast, AM_CELL_BYTES, writes, &word);
+		if (am_likely(answer == AM_SHORT_LAZY)) {
+			*(writes ? &next.w : &next.r) = word;
+			__atomic_store_n(writes ? &c->w : &c->r, word, __ATOMIC_RELAXED);
+		} else if (answer == AM_SHORT_ASK) {
+			if (!am_late_take_cell(v, c, AM_CELL_BYTES, writes))
+				break;
+			next = am_cell_load(c);
+			/* What was another's is taken in one step; nor may it have come to us and be gone again. */
+			if (am_filter_foreign(old.w, fast) || !am_filter_same_block(next.w, fast)) {
+				c++;
+				continue;
+			}
+		}
+		c = repeat(c + 1, stop, old, next);
 	}
-	return at;
+	return at + (uintptr_t)(c - first) * 8;
 }
 
 static uintptr_t pass_any(uintptr_t at, uintptr_t end, bool writes, bool is_long, uintptr_t pc)
