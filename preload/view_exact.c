@@ -23,11 +23,11 @@
 #include "preload/slot.h"
 
 /* Is there room in the list, and nothing unusual? */
-static bool may_wait(const struct am_view *v, uintptr_t address, unsigned size)
+static inline bool may_wait(const struct am_view *v, uintptr_t address, unsigned size)
 {
 	const struct am_tls *t = &am_tls;
 
-	return v->is_waiting && size <= 8 && (address & 7) + size <= 8 && t->event == 0 && !t->is_apart && !v->is_telling &&
+	return v->is_waiting && size <= 8 && (address & 7) + size <= 8 && !t->is_apart && !v->is_telling &&
 	       v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER && v->defer->n < AM_DEFER_MAX && !am_late_counts(v);
 }
 
@@ -84,15 +84,20 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	if (am_likely(!v->is_waiting))
 		return false;
 	am_retry_check(here);
-	if (!may_wait(v, address, size))
+	if (!may_wait(v, address, size) || am_tls.event)
 		return false;
 	struct am_cell *cell = am_shadow_make(address);
-	if (!cell || am_filter_known(am_cell_load(cell), v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ))
+	if (!cell)
+		return false;
+	s->is_known = am_filter_known(am_cell_load(cell), v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ);
+	if (s->is_known)
 		return false;
 	s->site = am_site(&am_tls, kind, here);
-	if (!may_wait(v, address, size)) /* a handler, meanwhile */
-		return false;
 	am_defer_enter(here);
+	if (!may_wait(v, address, size)) { /* a handler, meanwhile */
+		am_defer_leave();
+		return false;
+	}
 	s->is_locked = am_slot_lock(s->slot);
 	s->waits = take_cell(s, v, kind, address, size, commutes);
 	if (!s->waits)
