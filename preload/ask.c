@@ -7,13 +7,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "atommon/inlined.h"
 
-#include "preload/export.h"
+#include "preload/hot.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* What ask_hot.S knows of it. */
+_Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct am_view, places) == HOT_V_PLACES, "hot.h");
+_Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");
+_Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_LOGGED == HOT_LOGGED && AM_CELL_EXACT == HOT_EXACT, "hot.h");
+_Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM_CELL_BYTES) == (uint64_t)HOT_KNOWN8, "hot.h");
+_Static_assert(AM_BLOCK_SHIFT == 48 && AM_MORE_SHIFT == 8 && AM_PLACES_MASK == HOT_PLACES_MASK, "hot.h");
+
+/* Jumped to by __atommon_NAME (ask_hot.S), which has done nothing. */
 #define ACCESS(name, size, writes)                                                                         \
-	AM_EXPORT __attribute__((no_caller_saved_registers)) void __atommon_##name##size(void *p)          \
+	__attribute__((no_caller_saved_registers)) void am_ask_##name##size(void *p)                       \
 	{                                                                                                  \
 		static const unsigned what = size | ((writes) ? AM_ASK_WRITES : 0) |                       \
 					     (#name[0] == 'r' ? AM_ASK_READS : 0);                         \
