@@ -26,10 +26,8 @@
 
 	/* Is the upper part of %rcx, where it tells of whom a cell is, other than 0? */
 	.macro	if_other target
-	rolq	$16, %rcx
-	testw	%cx, %cx
-	jne	\target
-	rorq	$16, %rcx
+	cmpq	below(%rip), %rcx
+	jae	\target
 	.endm
 
 	/* %rcx: a word of the cell, xor what it has to have, which is in %r11. If it has that, the access is known. */
@@ -56,11 +54,6 @@ __atommon_\name\size:
 	.if \size == 8
 	testb	$7, %dil
 	jne	am_ask_\name\size
-	.elseif \size > 1
-	movl	%edi, %r11d
-	andl	$7, %r11d
-	cmpl	$(8 - \size), %r11d
-	ja	am_ask_\name\size
 	.endif
 	keep	%rax
 	keep	%rcx
@@ -68,6 +61,16 @@ __atommon_\name\size:
 	keep	%rdx
 	.endif
 	.cfi_remember_state
+	.if \size < 8
+	movl	%edi, %ecx
+	andl	$7, %ecx
+	.if \size > 1
+	cmpl	$(8 - \size), %ecx
+	ja	9f
+	.endif
+	movl	$((1 << \size) - 1), %edx
+	shll	%cl, %edx
+	.endif
 	/* am_shadow_chunk */
 	movq	%rdi, %rax
 	shrq	$HOT_GIANT, %rax
@@ -88,10 +91,6 @@ __atommon_\name\size:
 	leaq	(%rax,%rdi,2), %rax
 	orq	$HOT_BYTES, %r11
 	.else
-	movl	%edi, %ecx
-	andl	$7, %ecx
-	movl	$((1 << \size) - 1), %edx
-	shll	%cl, %edx
 	movq	%rdi, %rcx
 	andq	$-8, %rcx
 	leaq	(%rax,%rcx,2), %rax
@@ -156,7 +155,6 @@ __atommon_\name\size:
 	.cfi_restore_state
 	.if !\writes
 3:	/* of somebody else, or none at all? */
-	rorq	$16, %rcx
 	cmpq	%r11, %rcx
 	je	2b
 	.endif
@@ -176,5 +174,10 @@ __atommon_\name\size:
 	access	write, \size, 1
 	access	read_write, \size, 1
 	.endr
+
+	.section .rodata
+	.p2align 3
+below:
+	.quad	1 << HOT_BLOCK
 
 	.section .note.GNU-stack, "", @progbits

@@ -59,6 +59,7 @@
 #define HOT_LOGGED 0x10000
 #define HOT_EXACT 0x10000
 #define HOT_STRETCH -0x40000
+#define HOT_BLOCK 48
 #define HOT_KNOWN8 -0x3ff01 /* both */
 #define HOT_PLACES_MASK 0x3ff0
 
