@@ -230,9 +230,11 @@ bool am_shadow_is_own(uintptr_t address, size_t size, uint64_t own)
 	for (uintptr_t at = address, end = address + size; at < end;) {
 		const struct cells here = cells_from(at, end);
 		for (const struct am_cell *c = here.c; c < here.stop; c++) {
+			while (here.stop - c >= 4 && am_cell_are_four(c, last)) /* mostly all of them are */
+				c += 4;
+			if (c == here.stop)
+				break;
 			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-			if (w == last) /* they are mostly all the same */
-				continue;
 			if (w & AM_CELL_LOGGED || !(am_filter_same_block(w, own) || w >> AM_BLOCK_SHIFT == 0))
 				return false;
 			last = w;

@@ -90,6 +90,13 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 				__atomic_load_n(&c->r, __ATOMIC_RELAXED)};
 }
 
+/* Do four cells have the same in their first word? */
+static inline bool am_cell_are_four(const struct am_cell *c, uint64_t w)
+{
+	return ((__atomic_load_n(&c[0].w, __ATOMIC_RELAXED) ^ w) | (__atomic_load_n(&c[1].w, __ATOMIC_RELAXED) ^ w) |
+		(__atomic_load_n(&c[2].w, __ATOMIC_RELAXED) ^ w) | (__atomic_load_n(&c[3].w, __ATOMIC_RELAXED) ^ w)) == 0;
+}
+
 static inline bool am_cell_is(const struct am_cell *c, struct am_cell what)
 {
 	return __atomic_load_n(&c->w, __ATOMIC_RELAXED) == what.w && __atomic_load_n(&c->r, __ATOMIC_RELAXED) == what.r;

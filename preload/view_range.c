@@ -71,6 +71,20 @@ static inline struct am_cell *repeat(struct am_cell *c, const struct am_cell *st
 	return c;
 }
 
+/* Likewise of a write that takes the fast path, which does not depend on the reads. */
+static inline struct am_cell *repeat_write(struct am_cell *c, const struct am_cell *stop, uint64_t old, uint64_t next)
+{
+	for (; stop - c >= 4 && am_cell_are_four(c, old); c += 4) {
+		__atomic_store_n(&c[0].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[1].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[2].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[3].w, next, __ATOMIC_RELAXED);
+	}
+	for (; c < stop && __atomic_load_n(&c->w, __ATOMIC_RELAXED) == old; c++)
+		__atomic_store_n(&c->w, next, __ATOMIC_RELAXED);
+	return c;
+}
+
 /* The same for whole words of what is remembered as a range. */
 static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintptr_t end, bool writes)
 {
@@ -98,7 +112,7 @@ static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintp
 				continue;
 			}
 		}
-		c = repeat(c + 1, stop, old, next);
+		c = writes && answer == AM_SHORT_LAZY ? repeat_write(c + 1, stop, old.w, next.w) : repeat(c + 1, stop, old, next);
 	}
 	return at + (uintptr_t)(c - first) * 8;
 }
