@@ -14,8 +14,12 @@
 static const uint64_t none_open;
 
 /* Asks always: idle is not what open points to, and no stretch is fast. */
-EXPORT __thread struct am_fast AM_FAST_VIEW = {
-	.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .n_giants = 0, .open = &none_open};
+#define ASKS                                                                                               \
+	{                                                                                                  \
+		.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .n_giants = 0, .open = &none_open           \
+	}
+EXPORT __thread struct am_fast AM_FAST_VIEW = ASKS;
+EXPORT __thread struct am_fast __atommon_view1 = ASKS; /* until cells could be lent */
 
 /* They change no register, by contract. */
 #define NOTHING(name)                                                                                      \

@@ -31,12 +31,12 @@
 	.endm
 
 	/* %rcx: a word of the cell, xor what it has to have, which is in %r11. If it has that, the access is known. */
-	.macro	if_known size
+	.macro	if_known size, stretch, both
 	.if \size == 8
-	testq	$HOT_KNOWN8, %rcx
+	testq	$\both, %rcx
 	je	8f
 	.else
-	testq	$HOT_STRETCH, %rcx
+	testq	$\stretch, %rcx
 	jne	1f
 	testb	%dl, %cl
 	je	8f
@@ -96,10 +96,10 @@ __atommon_\name\size:
 	leaq	(%rax,%rcx,2), %rax
 	orq	%rdx, %r11
 	.endif
-	/* The writes: known, or ours and nothing hidden. */
+	/* The writes: known, or ours and nothing hidden; all of it is in what is lent. */
 	movq	(%rax), %rcx
 	xorq	%r11, %rcx
-	if_known \size
+	if_known \size, HOT_NEWEST, HOT_NEWEST8
 	.if \size == 8
 	testb	%ch, %ch
 	.else
@@ -111,7 +111,7 @@ __atommon_\name\size:
 	/* The reads: known, or ours or none, and not beside an exact one. */
 	movq	8(%rax), %rcx
 	xorq	%r11, %rcx
-	if_known \size
+	if_known \size, HOT_STRETCH, HOT_KNOWN8
 	testl	$HOT_EXACT, %ecx
 	jne	9f
 	if_other 3f

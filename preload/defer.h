@@ -17,7 +17,7 @@
 
 #include "preload/shadow.h"
 
-enum { AM_DEFER_MAX = 16 };
+enum { AM_DEFER_MAX = 64, AM_DEFER_LINKS = 8 };
 
 struct am_item {
 	uint64_t what;	/* kind, object << 16 */
@@ -33,6 +33,8 @@ struct am_deferred {
 	uint32_t begin; /* which of them began the region */
 	uint32_t taken; /* locks taken from there on and not released; never 0 again once an older one was released */
 	struct am_item item[AM_DEFER_MAX];
+	/* Newest stretches of others from which an edge leads to this thread (view_lend.c), by their blocks. */
+	uint64_t linked[AM_DEFER_LINKS];
 };
 #define AM_EXPOSED UINT64_C(1)
 

@@ -13,7 +13,7 @@
 #include "preload/filter.h"
 
 /* The name, and with it the version, of the thread's struct am_fast. */
-#define AM_FAST_VIEW __atommon_view1
+#define AM_FAST_VIEW __atommon_view2
 
 /* What an access looks at: a line of the thread. */
 #define AM_FAST_FIELDS                                                                                     \
@@ -65,18 +65,20 @@ static inline struct am_cell *am_shadow_cell(uintptr_t chunk, uintptr_t word)
 	return (struct am_cell *)(chunk + word * 2);
 }
 
-/* Nobody's, or of the thread whose stretch that is? */
+/* Nobody's, or of the thread whose stretch that is, and of nobody else? */
 static inline bool am_fast_is_ours(const struct am_cell *c, uint64_t stretch)
 {
 	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
 
-	return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, stretch);
+	return w >> AM_BLOCK_SHIFT == 0 || ((w ^ stretch) & (~UINT64_C(0) << AM_BLOCK_SHIFT | AM_CELL_LENT)) == 0;
 }
 
-/* The thread to which a cell belongs: the upper bits of its stretches; 0: nobody. */
+/* The thread to which a cell belongs: the upper bits of its stretches; 0: nobody; something else if it is lent. */
 static inline __attribute__((always_inline)) uint64_t am_fast_block(const struct am_cell *c)
 {
-	return __atomic_load_n(&c->w, __ATOMIC_RELAXED) >> AM_BLOCK_SHIFT;
+	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+
+	return w >> AM_BLOCK_SHIFT | (w & AM_CELL_LENT);
 }
 
 /* Does an access outside regions, to what belongs to that one, concern nobody? */

@@ -61,6 +61,13 @@
  *     The stage behind (atommon/vain.h) drops an exact read that was made in vain, and it must not come back as part of what
  *     is told late. So a read beside an exact one of its stretch is logged, and what is lazy is told when an exact one
  *     comes beside it. Logging more changes nothing.
+ *  9. Lent: a cell of another thread that a region reads, if no new edge leads to that read: the bytes were not written by the
+ *     owner, or the writes do not matter (6), or an edge leads already from the owner's stretch that wrote them, or a later one,
+ *     to this thread: then there is a path by program order at either end. Nothing is logged, nobody is exposed, and the
+ *     cell stays the owner's. The reads are remembered: of one thread in the cell, of more in a table of
+ *     each reader (preload/lend.h). Reads do not conflict, so that the readers need not know of each other. Whoever comes with
+ *     anything else takes the cell, and tells late what the owner and all readers left. The owner reads on as ever, but what
+ *     it writes is logged: its written bytes do not say any more that nobody was there since.
  *
  * A free is a write of its block, and what was there is over when the memory is allocated again: then the
  * cells are cleaned, and if something here was logged and an exposed region is open, that is told.
@@ -75,25 +82,31 @@
 #include <stdint.h>
 
 /*
- * Both words: bits 18..63 a stretch, the upper 16 of it a block of numbers that belongs to one
+ * Both words: bits 21..63 a stretch, the upper 16 of it a block of numbers that belongs to one
  * thread; 17 lazy: not all of these accesses were logged. Block 0 is nobody's, the last one always
  * another's, the one before it no cell's; a thread's earlier blocks look like another thread's.
- *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was logged.
- *       Its block is the owner.
+ *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was ever logged, 18 lent (then all bytes
+ *       are hidden), 19 lent to more than r says, 20 the owner logged something here. Its block is the owner.
  *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes, 16 exact reads are among them, and no
- *       lazy ones. Counts only if its block is the owner's.
+ *       lazy ones. Counts only if its block is the owner's, or the cell is lent.
  */
 struct am_cell {
 	uint64_t w, r;
 };
 
-enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 18, AM_BLOCK_SHIFT = 48 };
+enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 21, AM_BLOCK_SHIFT = 48 };
 #define AM_CELL_BYTES UINT64_C(0xff)
 #define AM_CELL_MORE (AM_CELL_BYTES << AM_MORE_SHIFT)
-#define AM_CELL_LOGGED (UINT64_C(1) << 16)
+#define AM_CELL_EVER (UINT64_C(1) << 16)
 #define AM_CELL_EXACT (UINT64_C(1) << 16)
 #define AM_CELL_LAZY (UINT64_C(1) << 17)
+#define AM_CELL_LENT (UINT64_C(1) << 18)
+#define AM_CELL_MANY (UINT64_C(1) << 19)
+#define AM_CELL_NOW (UINT64_C(1) << 20)
+#define AM_CELL_LOGGED (AM_CELL_EVER | AM_CELL_NOW)
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
+/* By these bits a stretch is known to be the newest here: no lent one is. */
+#define AM_NEWEST_MASK (AM_STRETCH_MASK | AM_CELL_LENT)
 #define AM_BLOCK_OTHER UINT64_C(0xffff)
 /* A stretch that no cell has. */
 #define AM_STRETCH_NONE ((AM_BLOCK_OTHER - 1) << AM_BLOCK_SHIFT)
@@ -108,7 +121,7 @@ static inline uint64_t am_filter_bytes(unsigned offset, unsigned size)
 
 static inline bool am_filter_has(uint64_t word, uint64_t stretch, uint64_t bytes)
 {
-	return ((word ^ (stretch | bytes)) & (AM_STRETCH_MASK | bytes)) == 0;
+	return ((word ^ (stretch | bytes)) & (AM_NEWEST_MASK | bytes)) == 0;
 }
 
 static inline bool am_filter_same_block(uint64_t word, uint64_t stretch)
@@ -139,7 +152,7 @@ static inline bool am_filter_foreign(uint64_t w, uint64_t stretch)
 /* Has the owner, and nobody before whom it matters, done nothing here but read, unlogged? */
 static inline bool am_filter_is_only_read(uint64_t w)
 {
-	return (w & (AM_CELL_BYTES | AM_CELL_MORE | AM_CELL_LOGGED)) == 0;
+	return (w & (AM_CELL_BYTES | AM_CELL_NOW)) == 0 && ((w & AM_CELL_MORE) == 0 || (w & AM_CELL_LENT) != 0);
 }
 
 /* The newest stretch of the owner here. */
@@ -154,11 +167,14 @@ static inline uint64_t am_filter_newest(struct am_cell c)
  * it is over, is kept for the one who frees the memory. */
 static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
 {
+	if (c.w & AM_CELL_LENT && am_filter_same_stretch(c.w, stretch))
+		return (struct am_cell){c.w & ~(AM_CELL_MORE | AM_CELL_LENT | AM_CELL_MANY),
+					am_filter_same_block(c.r, stretch) ? c.r & ~AM_CELL_MORE : 0};
 	/* This region is not over, nor what waits with it (am_filter_waits). */
 	if (am_filter_same_stretch(c.w, stretch))
 		return c;
-	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0)
-		return (struct am_cell){c.w & AM_CELL_LOGGED, 0};
+	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0 || c.w & AM_CELL_LENT)
+		return (struct am_cell){c.w & AM_CELL_EVER, 0};
 	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
 }
 
@@ -193,7 +209,8 @@ static inline enum am_filter_answer am_filter_decide(struct am_cell c, uint64_t 
 	if (in_region)
 		return has_edge || is_beside ? AM_FILTER_LOG : AM_FILTER_LAZY;
 	const bool is_reached = open != 0 && reached;
-	if (!writes && !is_reached && am_filter_is_only_read(c.w)) /* 3 */
+	const bool is_own_lent = c.w & AM_CELL_LENT && am_filter_same_block(c.w, stretch); /* others only read */
+	if (!writes && !is_reached && (am_filter_is_only_read(c.w) || is_own_lent)) /* 3 */
 		return AM_FILTER_DROP;
 	if (has_edge)
 		return AM_FILTER_NEW_STRETCH;
@@ -252,6 +269,8 @@ static inline struct am_late am_filter_last_write(struct am_cell c)
 
 static inline struct am_late am_filter_last_read(struct am_cell c)
 {
+	if (c.w & AM_CELL_LENT && !am_filter_same_block(c.r, c.w))
+		return am_filter_rest(c.r);
 	if (!am_filter_same_block(c.r, c.w) || am_filter_uncovered(c) == 0)
 		return (struct am_late){0, 0};
 	return am_filter_rest(c.r);
@@ -291,7 +310,7 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 {
 	const uint64_t written = writes ? bytes : 0, more = bytes << AM_MORE_SHIFT;
 	const uint64_t exact = is_exact && !writes ? AM_CELL_EXACT : 0;
-	const bool is_foreign = am_filter_foreign(c.w, stretch);
+	const bool is_foreign = am_filter_foreign(c.w, stretch) || c.w & AM_CELL_LENT;
 
 	if (is_foreign || c.w >> AM_BLOCK_SHIFT == 0) {
 		const uint64_t hidden = is_foreign ? AM_CELL_MORE & ~(written << AM_MORE_SHIFT) : 0;
@@ -326,10 +345,12 @@ static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t 
 	const bool is_ours = am_filter_same_block(c.w, stretch);
 	const bool has_reads = is_ours && am_filter_same_stretch(c.r, stretch);
 
+	if (c.w & AM_CELL_LENT) /* the others' reads would be lost */
+		return false;
 	/* What this thread did here before the region does not matter any more (view_exact.c). That it is here now must be seen in w,
 	 * by which cells change hands. */
 	if (is_ours && !am_filter_same_stretch(c.w, stretch))
-		c = (struct am_cell){c.w & AM_CELL_LOGGED, has_reads ? c.r : 0};
+		c = (struct am_cell){c.w & AM_CELL_EVER, has_reads ? c.r : 0};
 	if (is_apart) {
 		*next = (struct am_cell){c.w | stretch | bytes << AM_MORE_SHIFT, has_reads ? c.r : 0};
 		return !am_filter_foreign(c.w, stretch) && !(c.w & (AM_CELL_BYTES | AM_CELL_LAZY));
@@ -359,6 +380,70 @@ static inline bool am_filter_may_wait(struct am_cell c, uint64_t open)
 	return am_filter_same_stretch(c.w, open);
 }
 
+/* ---- lent cells ------------------------------------------------------------------------------- */
+
+/*
+ * Case 9: may a region read `bytes` here and leave the cell to its owner, another thread, or be one more that reads what is lent?
+ * `is_behind`: no new edge can come from what the owner wrote. `is_open`: the stretch that wrote last is an open region; then
+ * what it wrote may wait in its list.
+ */
+static inline bool am_filter_may_lend(struct am_cell c, uint64_t bytes, bool is_behind, bool is_open)
+{
+	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
+
+	if (owner == 0 || owner == AM_BLOCK_OTHER)
+		return false;
+	if (!(c.w & AM_CELL_LENT) && (c.w & AM_CELL_MORE || (am_filter_same_block(c.r, c.w) && c.r & AM_CELL_EXACT)))
+		return false;
+	/* What it logged may be of any bytes. */
+	return is_behind || !(c.w & (is_open ? AM_CELL_BYTES | AM_CELL_NOW : bytes | AM_CELL_NOW));
+}
+
+/* The same cell, lent. What its owner read stays there, unless the written word tells as much. */
+static inline struct am_cell am_filter_lend(struct am_cell c)
+{
+	if (c.w & AM_CELL_LENT)
+		return c;
+	const bool is_kept = am_filter_last_read(c).bytes != 0 || am_filter_newest(c) != (c.w & AM_STRETCH_MASK);
+	return (struct am_cell){c.w | AM_CELL_LENT | AM_CELL_MORE, is_kept ? c.r | AM_CELL_MORE : 0};
+}
+
+/* May the reads of this stretch be put into r of a lent cell, or are somebody else's there? */
+static inline bool am_filter_has_room(struct am_cell c, uint64_t stretch)
+{
+	return c.r == 0 || am_filter_same_block(c.r, stretch);
+}
+
+/* Has the owner of a lent cell left anything in w that counts, if its stretch does? What it only read is in r. */
+static inline bool am_filter_left_in_w(uint64_t w)
+{
+	return (w & (AM_CELL_BYTES | AM_CELL_NOW)) != 0;
+}
+
+/* What r is then. Earlier reads of the same thread of other bytes must have been told (am_filter_left). */
+static inline uint64_t am_filter_borrow(struct am_cell c, uint64_t stretch, uint64_t bytes)
+{
+	/* The owner's next reads find that they have seen what is hidden. */
+	const uint64_t seen = am_filter_same_block(c.w, stretch) ? AM_CELL_MORE : 0;
+
+	return stretch | seen | bytes | AM_CELL_LAZY | (am_filter_same_stretch(c.r, stretch) ? c.r & AM_CELL_BYTES : 0);
+}
+
+/* Reads of this thread, in `read` as in r, that a read of `bytes` by a newer stretch does not stand for. */
+static inline struct am_late am_filter_left(uint64_t read, uint64_t stretch, uint64_t bytes)
+{
+	const bool is_lost = am_filter_same_block(read, stretch) && !am_filter_same_stretch(read, stretch) &&
+			     (read & AM_CELL_BYTES & ~bytes) != 0;
+
+	return is_lost ? am_filter_rest(read) : (struct am_late){0, 0};
+}
+
+/* Did the stretch read or write all that already, in a lent cell? */
+static inline bool am_filter_borrowed(struct am_cell c, uint64_t stretch, uint64_t bytes)
+{
+	return am_filter_has(c.r, stretch, bytes) || am_filter_has(c.w & ~AM_CELL_LENT, stretch, bytes);
+}
+
 /* ---- the usual cases in one go ---------------------------------------------------------------- */
 
 enum am_filter_short {
@@ -375,7 +460,7 @@ am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool wri
 	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED), wanted = fast | bytes;
 	uint64_t differs = w ^ wanted, old = w;
 
-	if ((differs & (AM_STRETCH_MASK | bytes)) == 0)
+	if ((differs & (AM_NEWEST_MASK | bytes)) == 0)
 		return AM_SHORT_KNOWN;
 	if (writes) {
 		/* Ours, and nothing of others is hidden in what is written. */

@@ -56,11 +56,13 @@
 #define HOT_CHUNK 12
 #define HOT_BYTES 0xff
 #define HOT_MORE 0xff00
-#define HOT_LOGGED 0x10000
+#define HOT_LOGGED 0x110000
 #define HOT_EXACT 0x10000
-#define HOT_STRETCH -0x40000
+#define HOT_STRETCH -0x200000
+#define HOT_NEWEST -0x1c0000 /* the same, and lent */
 #define HOT_BLOCK 48
-#define HOT_KNOWN8 -0x3ff01 /* both */
+#define HOT_KNOWN8 -0x1fff01 /* and bytes */
+#define HOT_NEWEST8 -0x1bff01
 #define HOT_PLACES_MASK 0x3ff0
 
 #endif

@@ -21,6 +21,11 @@ bool am_late_counts(const struct am_view *v);
 /* Does what this cell holds matter to a thread that comes to it? */
 bool am_late_matters(const struct am_view *v, struct am_cell c);
 
+/* Of a stretch of another thread: is it a region that is still open? */
+bool am_late_is_open(uint64_t stretch);
+/* Or does it matter in this generation all the same? */
+bool am_late_matters_of(uint64_t stretch);
+
 /* May something of that stretch of this thread still have to be told late? If not, then never. */
 bool am_late_may_tell(const struct am_view *v, uint64_t stretch);
 
@@ -58,7 +63,7 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 	if (w >> AM_BLOCK_SHIFT != 0)
 		return false;
 	const struct am_cell next =
-		am_filter_lazy((struct am_cell){w & AM_CELL_LOGGED, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
+		am_filter_lazy((struct am_cell){w & AM_CELL_EVER, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
 	__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
 	return true;
@@ -76,10 +81,10 @@ static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c,
 
 	if (am_late_take_free(v, c, bytes, writes))
 		return true;
-	const bool is_ours = am_filter_same_block(old.w, stretch);
+	const bool is_ours = am_filter_same_block(old.w, stretch) && !(old.w & AM_CELL_LENT);
 	if ((is_ours && am_filter_newest(old) == stretch) || am_late_matters(v, old))
 		return false;
-	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_LOGGED, 0}, stretch, bytes, writes);
+	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_EVER, 0}, stretch, bytes, writes);
 	/* From another in one step: of two who come at once the second sees the first. */
 	if (is_ours)
 		__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "preload/area.h"
+#include "preload/lend.h"
 
 uintptr_t am_shadow_giants[1u << (AM_SHADOW_USER - AM_SHADOW_GIANT)];
 
@@ -198,9 +199,11 @@ bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn 
 			const struct am_cell seen = am_cell_load(c);
 			if ((seen.w | seen.r) == 0)
 				continue;
-			if (fn && !am_filter_same_block(seen.w, own))
+			if (fn && (!am_filter_same_block(seen.w, own) || seen.w & AM_CELL_LENT))
 				fn(ctx, at, seen);
-			was_logged |= (seen.w & AM_CELL_LOGGED) != 0;
+			if (am_unlikely(seen.w & AM_CELL_MANY))
+				am_lend_purge(at);
+			was_logged |= (seen.w & AM_CELL_EVER) != 0;
 			__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
 		}
@@ -235,7 +238,7 @@ bool am_shadow_is_own(uintptr_t address, size_t size, uint64_t own)
 			if (c == here.stop)
 				break;
 			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
-			if (w & AM_CELL_LOGGED || !(am_filter_same_block(w, own) || w >> AM_BLOCK_SHIFT == 0))
+			if (w & (AM_CELL_LOGGED | AM_CELL_LENT) || !(am_filter_same_block(w, own) || w >> AM_BLOCK_SHIFT == 0))
 				return false;
 			last = w;
 		}
@@ -248,11 +251,13 @@ void am_shadow_leave(uintptr_t address, size_t size, uint64_t own)
 {
 	for (uintptr_t at = (address + 7) & ~(uintptr_t)7, end = address + size; at < end;) {
 		const struct cells here = cells_from(at, end);
-		for (struct am_cell *c = here.c; c < here.stop; c++)
-			if (am_filter_same_block(__atomic_load_n(&c->w, __ATOMIC_RELAXED), own)) {
+		for (struct am_cell *c = here.c; c < here.stop; c++) {
+			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+			if (am_filter_same_block(w, own) && !(w & AM_CELL_LENT)) {
 				__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
 				__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
 			}
+		}
 		at = here.next;
 	}
 }
@@ -262,6 +267,7 @@ void am_shadow_forget(void)
 	am_area_wipe(am_shadow_giants, sizeof am_shadow_giants);
 	memset(&pool, 0, sizeof pool);
 	memset(&am_view_open, 0, sizeof am_view_open);
+	am_lend_forget();
 	am_view = (struct am_view)AM_VIEW_NEW;
 	am_view_mode = AM_VIEW_UNSET;
 }
@@ -280,6 +286,8 @@ void am_view_estrange(uintptr_t address, unsigned size)
 {
 	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
 		struct am_cell *c = am_shadow_find(at);
+		if (c && __atomic_load_n(&c->w, __ATOMIC_RELAXED) & AM_CELL_MANY)
+			am_lend_purge(at);
 		if (c) /* before the access: partner is is_known_load, which asks behind it */
 			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
 	}

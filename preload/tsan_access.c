@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "preload/export.h"
-#include "preload/late.h"
+#include "preload/lend.h"
 #include "preload/retry.h"
 #include "preload/shadow.h"
 
@@ -75,8 +75,11 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 		if ((what & (AM_ASK_READS | AM_ASK_VOLATILE)) == (AM_ASK_READS | AM_ASK_VOLATILE)) {
 			if (!writes && is_again(c, at, size, here))
 				return;
-		} else if ((at & 7) + size > 8 ? settles(at, size, writes, pc)
-					       : am_late_take(&am_view, c, at, am_filter_bytes(at & 7, size), writes, pc)) {
+		} else if ((at & 7) + size > 8) {
+			if (settles(at, size, writes, pc))
+				return;
+		} else if (am_late_take(&am_view, c, at, am_filter_bytes(at & 7, size), writes, pc) ||
+			   (!writes && am_lend_borrow(&am_view, c, at, am_filter_bytes(at & 7, size), here))) {
 			return;
 		}
 	}

@@ -8,6 +8,7 @@
 #include "atommon/checker.h"
 #include "preload/defer.h"
 #include "preload/late.h"
+#include "preload/lend.h"
 #include "preload/retry.h"
 #include "preload/runtime.h"
 #include "preload/shadow.h"
@@ -252,7 +253,8 @@ static bool settle(struct am_view *v, const struct touch *a, struct am_cell c)
 static bool replace(struct am_view *v, const struct touch *a, struct am_cell *cell,
 		    struct am_cell old, struct am_cell next)
 {
-	const bool is_foreign = a->is_apart || am_filter_foreign(old.w, v->stretch);
+	const bool was_lent = old.w & AM_CELL_LENT && !(next.w & AM_CELL_LENT);
+	const bool is_foreign = a->is_apart || was_lent || am_filter_foreign(old.w, v->stretch);
 
 	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0)
 		return am_late_seize(v, a->word, cell, old, next, a->here);
@@ -298,6 +300,17 @@ static void remember_place(const struct am_view *v, const struct am_cell *cell, 
 		am_view_put_place(am_view_place(v->places, cell, a->writes), a->word, a->here.pc);
 }
 
+/* A read in a region of what is another's, or lent already: is it left there (filter.h, 9)? */
+static enum am_lend lend(struct am_view *v, struct am_cell *cell, struct am_cell old, const struct touch *a)
+{
+	const bool is_others = am_filter_foreign(old.w, v->stretch) || old.w & AM_CELL_LENT;
+
+	if (!is_others || a->writes || a->is_exact || !a->may_be_lazy || v->depth == 0 || !v->defer ||
+	    am_view_mode == AM_VIEW_STRETCH || !am_late_matters(v, old))
+		return AM_LEND_NOT;
+	return am_lend_read(v, a->word, cell, old, a->bytes, a->here);
+}
+
 /* As tests/property/instrument_filter.c does it, with threads. */
 static bool check_wants(struct am_view *v, struct am_cell *cell, const struct touch *a)
 {
@@ -309,6 +322,15 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 		const struct am_cell old = am_cell_load(cell);
 		if (am_filter_known(old, v->stretch, a->bytes, a->writes))
 			return false;
+		switch (lend(v, cell, old, a)) {
+		case AM_LEND_NOT:
+			break;
+		case AM_LEND_DONE:
+			remember_place(v, cell, a);
+			return false;
+		case AM_LEND_AGAIN:
+			continue;
+		}
 		const struct am_cell seen = look(v, old);
 		switch (am_filter_decide(seen, v->stretch, a->bytes, a->writes,
 					 v->depth != 0 && !is_stretched,
@@ -341,6 +363,8 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 			     a->is_apart ? (struct am_cell){AM_STRETCH_OTHER | AM_CELL_LOGGED, 0}
 					 : am_filter_logged(seen, v->stretch, a->bytes, a->writes, a->is_exact)))
 			continue;
+		if (!a->is_exact && !a->is_apart)
+			am_lend_link(v, old, a->bytes);
 		if (!is_stretched) /* another's region may have begun to count */
 			come_forward(v, a->here);
 		return true;
@@ -428,8 +452,7 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 		return false;
 	if (v->depth == 0 && !am_view_is_reached(v)) {
 		const struct am_cell *c = am_shadow_find(address);
-		const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
-		return w >> AM_BLOCK_SHIFT == 0 || am_filter_same_block(w, v->stretch);
+		return !c || am_view_is_ours(c);
 	}
 	if (v->fast == AM_STRETCH_NONE) {
 		am_late_mark_stretch(v, here);

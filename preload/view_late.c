@@ -10,6 +10,7 @@
 
 #include "preload/defer.h"
 #include "preload/lane.h"
+#include "preload/lend.h"
 #include "preload/slot.h"
 
 /* Whose numbers these are, and what of them may still have to be told late. */
@@ -119,6 +120,26 @@ static uint64_t open_stretch(const struct block *b)
 	return b->defer ? __atomic_load_n(&b->defer->open, __ATOMIC_ACQUIRE) & ~AM_EXPOSED : 0;
 }
 
+bool am_late_is_open(uint64_t stretch)
+{
+	return open_stretch(&blocks[stretch >> AM_BLOCK_SHIFT]) == stretch;
+}
+
+bool am_late_matters_of(uint64_t stretch)
+{
+	return am_late_is_open(stretch) || does_matter(&blocks[stretch >> AM_BLOCK_SHIFT], stretch);
+}
+
+/* To this thread, which need not know of its own open region. */
+static bool does_matter_to(const struct am_view *v, uint64_t word)
+{
+	const uint64_t stretch = word & AM_STRETCH_MASK;
+
+	if (am_filter_same_block(stretch, v->stretch))
+		return does_matter(&blocks[stretch >> AM_BLOCK_SHIFT], stretch);
+	return am_late_matters_of(stretch);
+}
+
 bool am_late_matters(const struct am_view *v, struct am_cell c)
 {
 	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
@@ -127,6 +148,9 @@ bool am_late_matters(const struct am_view *v, struct am_cell c)
 		return false;
 	if (owner == AM_BLOCK_OTHER)
 		return am_view_now().open != 0;
+	if (am_unlikely(c.w & AM_CELL_LENT))
+		return c.w & AM_CELL_MANY || (am_filter_left_in_w(c.w) && does_matter_to(v, c.w)) ||
+		       (c.r != 0 && does_matter_to(v, c.r));
 	const struct block *b = &blocks[owner];
 	if (!am_filter_same_block(c.w, v->stretch)) {
 		const uint64_t open = open_stretch(b);
@@ -214,6 +238,9 @@ bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, stru
 		   struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
+	struct am_late lent[AM_LEND_TABLES];
+	/* Who reads there from the exchange on reads what we do. */
+	const unsigned n_lent = am_unlikely(old.w & AM_CELL_MANY) ? am_lend_collect(word, lent) : 0;
 	bool is_locked = waiting_in(old) && am_slot_lock(slot);
 	const bool is_ours = __atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 
@@ -224,6 +251,10 @@ bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, stru
 		meet(v, word, old, here);
 		am_late_tell(v, word, am_filter_last_write(old), true, here);
 		am_late_tell(v, word, am_filter_last_read(old), false, here);
+		if (n_lent)
+			am_lend_purge(word);
+		for (unsigned i = 0; i < n_lent; i++)
+			am_late_tell(v, word, lent[i], false, here);
 	}
 	if (is_locked)
 		am_slot_unlock(slot);
@@ -249,7 +280,7 @@ static void leave(struct going *g, uintptr_t word, struct am_late late, bool wri
 {
 	unsigned i = 0;
 
-	if (!late.bytes)
+	if (!late.bytes || am_filter_same_block(late.stretch, am_view.stretch))
 		return;
 	while (i < g->n && !am_filter_same_block(g->owner[i].late.stretch, late.stretch))
 		i++;
@@ -271,7 +302,7 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
 
-	if (!am_filter_foreign(c.w, am_view.stretch))
+	if (!am_filter_foreign(c.w, am_view.stretch) && !(c.w & AM_CELL_LENT))
 		return;
 	if (waiting_in(c)) {
 		const bool is_locked = am_slot_lock(slot); /* as in am_late_seize */
@@ -281,6 +312,12 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 	}
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
+	if (c.w & AM_CELL_MANY) {
+		struct am_late lent[AM_LEND_TABLES];
+		const unsigned n = am_lend_collect(word, lent);
+		for (unsigned i = 0; i < n; i++)
+			leave(ctx, word, lent[i], false);
+	}
 }
 
 bool am_view_gone(uintptr_t address, size_t size, struct am_here here)
@@ -312,7 +349,7 @@ static void renew_cell(void *ctx, uintptr_t word, struct am_cell c)
 	const uintptr_t line = word & ~(uintptr_t)63, from = line < k->address ? k->address : line;
 	const uintptr_t stop = line + 64 < k->end ? line + 64 : k->end;
 
-	if (!(c.w & AM_CELL_LOGGED) || line == k->line)
+	if (!(c.w & AM_CELL_EVER) || line == k->line)
 		return;
 	k->line = line;
 	const uint64_t others = am_view_others(&am_view);

@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintp
 				break;
 			next = am_cell_load(c);
 			/* What was another's is taken in one step; nor may it have come to us and be gone again. */
-			if (am_filter_foreign(old.w, fast) || !am_filter_same_block(next.w, fast)) {
+			if (am_filter_foreign(old.w, fast) || old.w & AM_CELL_LENT || !am_filter_same_block(next.w, fast)) {
 				c++;
 				continue;
 			}

@@ -37,7 +37,7 @@ static uint64_t draw(uint64_t n)
 }
 
 /* Few of each, so that they meet. */
-static uint64_t draw_word(void)
+static uint64_t draw_word(uint64_t now)
 {
 	static const uint64_t blocks[] = {0, 1, 1, 1, 1, 2, AM_BLOCK_OTHER};
 	static const uint64_t bytes[] = {0, 0xff, 0xff, 0x0f, 0xf0, 0x01, 0x03};
@@ -46,7 +46,7 @@ static uint64_t draw_word(void)
 	if (draw(8) == 0)
 		return 0;
 	return block << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | (draw(3) ? AM_CELL_LAZY : 0) |
-	       (draw(3) ? 0 : AM_CELL_LOGGED) | (draw(3) ? 0 : bytes[draw(7)] << AM_MORE_SHIFT) |
+	       (draw(3) ? 0 : AM_CELL_EVER) | (draw(5) ? 0 : now) | (draw(3) ? 0 : bytes[draw(7)] << AM_MORE_SHIFT) |
 	       (draw(4) ? bytes[draw(7)] : draw(256));
 }
 
@@ -121,8 +121,10 @@ int main(int argc, char **argv)
 		uint64_t *place = am_view_place(places, c, writes);
 		bool has_place;
 
-		c[0] = (struct am_cell){draw_word(), draw_word()};
-		c[1] = (struct am_cell){draw_word(), draw_word()};
+		c[0] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};
+		if (draw(8) == 0) /* lent: all of it is hidden */
+			c[0].w |= AM_CELL_LENT | AM_CELL_MORE;
+		c[1] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};
 		memcpy(kept_cells, c, sizeof kept_cells);
 		am_view.fast = draw(10) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE;
 		*place = 0;

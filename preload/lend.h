@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others are in
+ * a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
+ * A table lies in memory that outlives its thread, and what a thread left there is told like anything else. Runs in
+ * application threads, in compiler callbacks; no lock, no malloc.
+ */
+#ifndef ATOMMON_PRELOAD_LEND_H
+#define ATOMMON_PRELOAD_LEND_H
+
+#include "preload/late.h"
+
+/* So many threads have a table; who has none logs. */
+enum { AM_LEND_TABLES = 64 };
+
+enum am_lend {
+	AM_LEND_NOT,   /* it needs a record, or takes the cell */
+	AM_LEND_DONE,  /* remembered, or known */
+	AM_LEND_AGAIN, /* somebody came: look again */
+};
+
+/* A plain read in a region of a cell that matters and is another's, or lent: may it be left there? Without its place. */
+enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, uint64_t bytes,
+			  struct am_here here);
+/* This thread logs a plain access to what a cell held, which has been told: an edge leads here from there. */
+void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes);
+
+/* The reads of a word that are in tables; how many. They stay there. */
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES]);
+/* They are told, or over. */
+void am_lend_purge(uintptr_t word);
+/* After fork, in the child. */
+void am_lend_forget(void);
+
+/* The same where lazy accesses need no questions (`fast` is set) and the cell was not free to be taken: what am_view_access would do.
+ * With its place. */
+static inline bool am_lend_borrow(struct am_view *v, struct am_cell *cell, uintptr_t address, uint64_t bytes, struct am_here here)
+{
+	const struct am_cell old = am_cell_load(cell);
+
+	if (v->depth == 0 || am_lend_read(v, address & ~(uintptr_t)7, cell, old, bytes, here) != AM_LEND_DONE)
+		return false;
+	am_view_put_place(am_view_place(v->places, cell, false), address, here.pc);
+	return true;
+}
+
+/* Has this stretch read all that, in a cell that is lent, by what the cell says? */
+static inline bool am_lend_is_known(const struct am_view *v, struct am_cell c, uint64_t bytes)
+{
+	return c.w & AM_CELL_LENT && am_filter_borrowed(c, v->stretch, bytes);
+}
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * Cells that several threads read (lend.h). Runs in application threads.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/lend.h"
+
+#include <string.h>
+
+#include "preload/defer.h"
+#include "preload/lane.h"
+
+/* One thread's read of a word. Written by that thread, in an order by which others see whole ones; emptied by all. */
+struct lent {
+	uint64_t word; /* 0: empty */
+	uint64_t read; /* as r of a cell */
+};
+
+enum { SETS_LOG2 = 9, WAYS = 2 };
+struct am_lents {
+	struct lent at[1 << SETS_LOG2][WAYS];
+};
+
+/* In the order in which they were made, never given back. */
+static struct am_lents *tables[AM_LEND_TABLES];
+static uint32_t n_tables;
+
+static struct lent *set_of(struct am_lents *table, uintptr_t word)
+{
+	return table->at[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SETS_LOG2)];
+}
+
+static struct lent *find(struct am_lents *table, uintptr_t word)
+{
+	struct lent *set = set_of(table, word);
+
+	for (unsigned i = 0; i < WAYS; i++)
+		if (__atomic_load_n(&set[i].word, __ATOMIC_ACQUIRE) == word) /* partner: put */
+			return &set[i];
+	return NULL;
+}
+
+/* This thread's, made if need be; NULL: too many have one, or no memory. */
+static struct am_lents *own_table(void)
+{
+	struct am_lane *lane = am_tls.lane;
+
+	if (am_likely(lane->lents != NULL))
+		return lane->lents;
+	const uint32_t n = __atomic_load_n(&n_tables, __ATOMIC_RELAXED);
+	if (n >= AM_LEND_TABLES)
+		return NULL;
+	const uint32_t mine = __atomic_fetch_add(&n_tables, 1, __ATOMIC_RELAXED);
+	struct am_lents *table = mine < AM_LEND_TABLES ? am_shadow_memory(sizeof *table) : NULL;
+	if (!table)
+		return NULL;
+	__atomic_store_n(&tables[mine], table, __ATOMIC_RELEASE); /* partner: table_at */
+	return lane->lents = table;
+}
+
+/* NULL: not made yet, or there are not so many. */
+static struct am_lents *table_at(uint32_t i)
+{
+	return __atomic_load_n(&tables[i], __ATOMIC_ACQUIRE); /* partner: own_table */
+}
+
+static uint32_t count_tables(void)
+{
+	const uint32_t n = __atomic_load_n(&n_tables, __ATOMIC_RELAXED);
+
+	return n < AM_LEND_TABLES ? n : AM_LEND_TABLES;
+}
+
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES])
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < count_tables(); i++) {
+		struct am_lents *table = table_at(i);
+		const struct lent *l = table ? find(table, word) : NULL;
+		if (!l)
+			continue;
+		const uint64_t read = __atomic_load_n(&l->read, __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+		if (__atomic_load_n(&l->word, __ATOMIC_RELAXED) == word)
+			reads[n++] = am_filter_rest(read);
+	}
+	return n;
+}
+
+void am_lend_purge(uintptr_t word)
+{
+	for (uint32_t i = 0; i < count_tables(); i++) {
+		struct am_lents *table = table_at(i);
+		struct lent *l = table ? find(table, word) : NULL;
+		uint64_t seen = word;
+		if (l)
+			__atomic_compare_exchange_n(&l->word, &seen, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}
+
+void am_lend_forget(void)
+{
+	memset(tables, 0, sizeof tables);
+	n_tables = 0;
+}
+
+/* ---- links ------------------------------------------------------------------------------------ */
+
+static uint64_t *link_of(const struct am_view *v, uint64_t stretch)
+{
+	return &v->defer->linked[(stretch >> AM_BLOCK_SHIFT) % AM_DEFER_LINKS];
+}
+
+static bool is_linked(const struct am_view *v, uint64_t stretch)
+{
+	const uint64_t link = *link_of(v, stretch);
+
+	return am_filter_same_block(link, stretch) && link >= stretch;
+}
+
+/* Not what was logged at once: it may be an atomic access, and those behind may drop it (atommon/vain.h). */
+void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
+{
+	const uint64_t stretch = old.w & AM_STRETCH_MASK, owner = stretch >> AM_BLOCK_SHIFT;
+
+	if (owner == 0 || owner == AM_BLOCK_OTHER || am_filter_same_block(stretch, v->stretch) || !v->defer)
+		return;
+	if (old.w & AM_CELL_LAZY && old.w & bytes && !is_linked(v, stretch) && am_late_matters_of(stretch))
+		*link_of(v, stretch) = stretch;
+}
+
+/* ---- reads ------------------------------------------------------------------------------------ */
+
+/* Is there a place for the word, without losing anything that must be told? */
+static struct lent *make_place(struct am_view *v, struct am_lents *table, uintptr_t word, struct am_here here)
+{
+	struct lent *set = set_of(table, word), *l = find(table, word);
+
+	for (unsigned i = 0; i < WAYS && !l; i++)
+		if (set[i].word == 0 || !am_late_may_tell(v, set[i].read & AM_STRETCH_MASK))
+			l = &set[i];
+	if (!l) {
+		l = &set[v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)];
+		am_late_tell(v, l->word, am_filter_rest(l->read), false, here);
+	}
+	return l;
+}
+
+/* In three steps, so that others see no read beside a word that is not its own. */
+static void put(struct lent *l, uintptr_t word, uint64_t read)
+{
+	if (l->word != word)
+		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->read, read, __ATOMIC_RELEASE); /* partner: am_lend_collect */
+	__atomic_store_n(&l->word, word, __ATOMIC_RELEASE); /* partner: find */
+}
+
+/* In this thread's table. */
+static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, struct am_here here)
+{
+	struct am_lents *table = own_table();
+
+	if (!table)
+		return false;
+	struct lent *l = make_place(v, table, word, here);
+	const uint64_t before = l->word == word ? l->read : 0;
+	am_late_tell(v, word, am_filter_left(before, v->stretch, bytes), false, here);
+	if (am_tls.event) /* below a handler of this very thread */
+		return false;
+	am_defer_enter(here);
+	put(l, word,
+	    v->stretch | bytes | AM_CELL_LAZY | (am_filter_same_stretch(before, v->stretch) ? before & AM_CELL_BYTES : 0));
+	am_defer_leave();
+	return true;
+}
+
+/* The cell does not say that it is there. */
+static void withdraw(uintptr_t word)
+{
+	struct lent *l = find(am_tls.lane->lents, word);
+
+	if (l)
+		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+}
+
+static bool has_entered(const struct am_view *v, uintptr_t word, uint64_t bytes)
+{
+	const struct lent *l = am_tls.lane->lents ? find(am_tls.lane->lents, word) : NULL;
+
+	return l && am_filter_has(l->read, v->stretch, bytes);
+}
+
+/* In one step, unless it stays as it was; then is it still so? A store into the other half comes before. */
+static bool put_w(struct am_cell *cell, uint64_t old, uint64_t next)
+{
+	if (old != next)
+		return __atomic_compare_exchange_n(&cell->w, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* partner: the exchange in am_late_seize */
+	return __atomic_load_n(&cell->w, __ATOMIC_RELAXED) == old;
+}
+
+enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, uint64_t bytes,
+			  struct am_here here)
+{
+	const uint64_t stretch = v->stretch, wrote = old.w & AM_STRETCH_MASK;
+	const bool is_ours = am_filter_same_block(old.w, stretch);
+
+	if ((is_ours && !(old.w & AM_CELL_LENT)) || am_tls.event)
+		return AM_LEND_NOT;
+	if (am_lend_is_known(v, old, bytes) || (old.w & AM_CELL_MANY && has_entered(v, word, bytes)))
+		return AM_LEND_DONE;
+	const bool is_open = !is_ours && am_late_is_open(wrote);
+	const bool is_behind = is_ours || is_linked(v, wrote) || !(is_open || am_late_matters_of(wrote));
+	if (!am_filter_may_lend(old, bytes, is_behind, is_open))
+		return AM_LEND_NOT;
+	am_late_mark_stretch(v, here);
+	struct am_cell next = am_filter_lend(old);
+	if (am_filter_has_room(next, stretch) || !am_late_matters_of(next.r & AM_STRETCH_MASK)) {
+		am_late_tell(v, word, am_filter_left(next.r, stretch, bytes), false, here);
+		if (!put_w(cell, old.w, next.w))
+			return AM_LEND_AGAIN;
+		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
+		return AM_LEND_DONE;
+	}
+	if (!enter(v, word, bytes, here))
+		return AM_LEND_NOT;
+	if (next.r != old.r) /* what the owner has seen */
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+	if (put_w(cell, old.w, next.w | AM_CELL_MANY))
+		return AM_LEND_DONE;
+	withdraw(word);
+	return AM_LEND_AGAIN;
+}
