@@ -174,6 +174,12 @@ $(runtime_tests): $(O)/tests/%: $(O)/obj/tests/%.c.o $(runtime_obj) $(O)/libcore
 	$(Q)$(CC) $(SANFLAGS) -o $@ $< $(runtime_obj) $(O)/libcore.a -l:liblz4.a -lunwind $(criterion) \
 		-pthread $(LDFLAGS)
 
+# The fast path by hand needs nothing else of the library.
+$(O)/tests/property/instrument_ask: $(O)/obj/tests/property/instrument_ask.c.o $(O)/obj/preload/ask_hot.S.o
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ -pthread $(LDFLAGS)
+
 $(O)/tests/property/%: $(O)/obj/tests/property/%.c.o $(LIBS)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

@@ -7,19 +7,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "atommon/inlined.h"
 
-#include "preload/export.h"
+#include "preload/hot.h"
+#include "preload/late.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* What ask_hot.S knows of it. */
+_Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct am_view, places) == HOT_V_PLACES, "hot.h");
+_Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");
+_Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_LOGGED == HOT_LOGGED && AM_CELL_EXACT == HOT_EXACT, "hot.h");
+_Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM_CELL_BYTES) == (uint64_t)HOT_KNOWN8, "hot.h");
+_Static_assert(AM_NEWEST_MASK == (uint64_t)HOT_NEWEST && (AM_NEWEST_MASK | AM_CELL_BYTES) == (uint64_t)HOT_NEWEST8, "hot.h");
+_Static_assert(AM_BLOCK_SHIFT == HOT_BLOCK && AM_MORE_SHIFT == 8 && AM_PLACES_MASK == HOT_PLACES_MASK, "hot.h");
+
+/* Most of what is asked in regions is the first access to memory that is nobody's: it was allocated, and filled outside. */
+static inline __attribute__((always_inline)) bool takes(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
+{
+	const struct am_view *v = &am_view;
+	struct am_cell *c = am_fast_is_in_word(at, size) && v->fast != AM_STRETCH_NONE ? am_shadow_find(at) : NULL;
+
+	if (!c || !am_late_take_free(v, c, am_fast_bytes(at, size), writes))
+		return false;
+	am_view_put_place(am_view_place(v->places, c, writes), at, pc);
+	return true;
+}
+
+/* Jumped to by __atommon_NAME (ask_hot.S), which has done nothing. */
 #define ACCESS(name, size, writes)                                                                         \
-	AM_EXPORT __attribute__((no_caller_saved_registers)) void __atommon_##name##size(void *p)          \
+	__attribute__((no_caller_saved_registers)) void am_ask_##name##size(void *p)                       \
 	{                                                                                                  \
 		static const unsigned what = size | ((writes) ? AM_ASK_WRITES : 0) |                       \
 					     (#name[0] == 'r' ? AM_ASK_READS : 0);                         \
 		const uintptr_t pc = (uintptr_t)__builtin_return_address(0);                               \
                                                                                                            \
-		if (!am_view_is_done((uintptr_t)p, size, writes, pc))                                      \
+		if (!am_view_is_done((uintptr_t)p, size, writes, pc) && !takes((uintptr_t)p, size, writes, pc)) \
 			am_tsan_ask_kept(p, what, pc, (uintptr_t)__builtin_dwarf_cfa());                   \
 	}
 AM_FAST_ACCESSES(ACCESS)

@@ -182,10 +182,37 @@ static void *leave_early(void *old, size_t n)
 	return p ? memcpy(p, old, before < n ? before : n) : NULL;
 }
 
+/* A large block that concerns nobody else, and of which nothing was logged. */
+static bool is_own(void *p, size_t size)
+{
+	return am_view_mode == AM_VIEW_REGIONS && is_cleaned(size) && !am_view_sleeps() &&
+	       am_shadow_is_own((uintptr_t)p, size, am_view.stretch);
+}
+
+/* Such a one is the same as before if it stays where it is. What it was, and is no more, is cleaned when that is known; another
+ * thread may be there by then, and has cells of its own. */
+static void *move_own(void *old, size_t before, size_t n, struct am_here here)
+{
+	void *p = am_real.realloc(old, n);
+	const size_t after = p ? size_of(p) : 0, kept = p == old ? after : !p && n != 0 ? before : 0;
+
+	if (kept < before) {
+		am_shadow_leave((uintptr_t)old + kept, before - kept, am_view.stretch);
+		am_exact_gone((uintptr_t)old + kept, before - kept);
+	}
+	if (p && p != old)
+		came((uintptr_t)p, after, here);
+	else if (p && after > before)
+		came((uintptr_t)p + before, after - before, here);
+	return p;
+}
+
 /* The event side of it. */
 static void *move_block(void *old, size_t n, struct am_here here)
 {
 	const size_t before = old ? size_of(old) : 0;
+	if (old && is_own(old, before))
+		return move_own(old, before, n, here);
 	if (old)
 		gone((uintptr_t)old, before, here);
 	void *p = am_real.realloc(old, n);

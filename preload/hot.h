@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that hook_mutex_hot.S shares with C: offsets and constants, each asserted in hook_mutex.c.
+ * Numbers that hook_mutex_hot.S and ask_hot.S share with C: offsets and constants, each asserted in hook_mutex.c or ask.c.
  * Read by the assembler too: only #define.
  */
 #ifndef ATOMMON_PRELOAD_HOT_H
@@ -47,5 +47,22 @@
 #define HOT_UNUSUAL 0x33 /* in there: neither of the plain type, or robust, or of a protocol */
 #define HOT_REAL_LOCK 16
 #define HOT_REAL_UNLOCK 48
+
+/* cells and what an access looks at: filter.h, fast.h */
+#define HOT_V_FAST 0
+#define HOT_V_PLACES 24
+#define HOT_GIANT 28
+#define HOT_GIANTS 0x80000
+#define HOT_CHUNK 12
+#define HOT_BYTES 0xff
+#define HOT_MORE 0xff00
+#define HOT_LOGGED 0x110000
+#define HOT_EXACT 0x10000
+#define HOT_STRETCH -0x200000
+#define HOT_NEWEST -0x1c0000 /* the same, and lent */
+#define HOT_BLOCK 48
+#define HOT_KNOWN8 -0x1fff01 /* and bytes */
+#define HOT_NEWEST8 -0x1bff01
+#define HOT_PLACES_MASK 0x3ff0
 
 #endif

@@ -212,6 +212,56 @@ bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn 
 	return was_logged;
 }
 
+/* As far as the chunk of `at` has cells for [at, end): the first, where they end, and where to go on. */
+struct cells {
+	struct am_cell *c, *stop;
+	uintptr_t next;
+};
+
+static struct cells cells_from(uintptr_t at, uintptr_t end)
+{
+	const uintptr_t chunk_end = (at | (CHUNK_SPAN - 1)) + 1, next = chunk_end < end ? chunk_end : end;
+	struct am_cell *c = am_shadow_find(at);
+
+	return (struct cells){c, c ? c + (next - (at & ~(uintptr_t)7) + 7) / 8 : c, next};
+}
+
+bool am_shadow_is_own(uintptr_t address, size_t size, uint64_t own)
+{
+	uint64_t last = 0;
+
+	for (uintptr_t at = address, end = address + size; at < end;) {
+		const struct cells here = cells_from(at, end);
+		for (const struct am_cell *c = here.c; c < here.stop; c++) {
+			while (here.stop - c >= 4 && am_cell_are_four(c, last)) /* mostly all of them are */
+				c += 4;
+			if (c == here.stop)
+				break;
+			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+			if (w & (AM_CELL_LOGGED | AM_CELL_LENT) || !(am_filter_same_block(w, own) || w >> AM_BLOCK_SHIFT == 0))
+				return false;
+			last = w;
+		}
+		at = here.next;
+	}
+	return true;
+}
+
+void am_shadow_leave(uintptr_t address, size_t size, uint64_t own)
+{
+	for (uintptr_t at = (address + 7) & ~(uintptr_t)7, end = address + size; at < end;) {
+		const struct cells here = cells_from(at, end);
+		for (struct am_cell *c = here.c; c < here.stop; c++) {
+			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
+			if (am_filter_same_block(w, own) && !(w & AM_CELL_LENT)) {
+				__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
+				__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
+			}
+		}
+		at = here.next;
+	}
+}
+
 void am_shadow_forget(void)
 {
 	am_area_wipe(am_shadow_giants, sizeof am_shadow_giants);

@@ -73,6 +73,10 @@ struct am_cell *am_shadow_make(uintptr_t address);
  * before, unless it belongs to the thread whose stretch `own` is. Was any of it ever logged? */
 typedef void am_shadow_fn(void *ctx, uintptr_t address, struct am_cell cell);
 bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn *fn, void *ctx);
+/* Is all of it nobody's, or of the thread whose stretch `own` is and not logged? */
+bool am_shadow_is_own(uintptr_t address, size_t size, uint64_t own);
+/* What of the whole words there is still that thread's is clean afterwards. */
+void am_shadow_leave(uintptr_t address, size_t size, uint64_t own);
 
 /* After fork, in the child. */
 void am_shadow_forget(void);
@@ -84,6 +88,18 @@ static inline struct am_cell am_cell_load(const struct am_cell *c)
 {
 	return (struct am_cell){__atomic_load_n(&c->w, __ATOMIC_RELAXED),
 				__atomic_load_n(&c->r, __ATOMIC_RELAXED)};
+}
+
+/* Do four cells have the same in their first word? */
+static inline bool am_cell_are_four(const struct am_cell *c, uint64_t w)
+{
+	return ((__atomic_load_n(&c[0].w, __ATOMIC_RELAXED) ^ w) | (__atomic_load_n(&c[1].w, __ATOMIC_RELAXED) ^ w) |
+		(__atomic_load_n(&c[2].w, __ATOMIC_RELAXED) ^ w) | (__atomic_load_n(&c[3].w, __ATOMIC_RELAXED) ^ w)) == 0;
+}
+
+static inline bool am_cell_is(const struct am_cell *c, struct am_cell what)
+{
+	return __atomic_load_n(&c->w, __ATOMIC_RELAXED) == what.w && __atomic_load_n(&c->r, __ATOMIC_RELAXED) == what.r;
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -104,6 +120,8 @@ bool am_view_settles(uintptr_t address, unsigned size, bool writes, struct am_he
 void am_view_line(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* Any number of bytes. */
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here);
+/* From there to there, which may overlap. */
+void am_view_move(uintptr_t to, uintptr_t from, size_t size, struct am_here here);
 /* Is it to be logged, at once? Remembers it as logged. For callers that log by themselves. */
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here);
 /* The same for one of one word that covers no other access, so that everybody's next one is logged. */

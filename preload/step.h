@@ -9,7 +9,7 @@
 struct am_step {
 	struct am_slot *slot;
 	bool is_logged, is_locked;
-	/* It waits in the list of its region, see view_exact.c, and an item like it is already there. */
+	/* It waits in the list of its region, see view_exact.c; there is nothing to do, or an item like it is already there. */
 	bool waits, is_known;
 	uint32_t site;
 	struct am_cell *cell, old, next;
@@ -22,8 +22,8 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
 		 int mo, uint64_t value, bool is_vain, struct am_here here);
 
-/* In a region that waits: true if the access may wait, too; then it is performed, and am_exact_end or _leave follows. `commutes`: of
- * the event's order. */
+/* In a region that waits: true if the access may wait, too; then it is performed, and am_exact_end or _leave follows. If not, is_known: the
+ * region made it before. `commutes`: of the event's order. */
 bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
 /* `flags`, `order`: of the event. */
 void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned flags, uint8_t order,

@@ -10,6 +10,7 @@
 
 #include "preload/export.h"
 #include "preload/lend.h"
+#include "preload/retry.h"
 #include "preload/shadow.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -24,10 +25,33 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 		am_view_access(kind, (uintptr_t)p, size, is_volatile ? AM_VIEW_VOLATILE : 0, here);
 }
 
-/* Of an access to two words, the part in one of them. */
-static bool settles(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)
+/* While `fast` is set: is there nothing more to do for an access to several words? */
+static bool settles(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
 {
-	return am_view_fast(c, at, bytes, writes, pc) || am_late_take(&am_view, c, at, bytes, writes, pc);
+	for (const uintptr_t end = at + size; at < end;) {
+		const unsigned offset = at & 7, rest = (unsigned)(end - at), n = rest < 8 - offset ? rest : 8 - offset;
+		const uint64_t bytes = am_filter_bytes(offset, n);
+		struct am_cell *c = am_shadow_find(at);
+		if (!c || (!am_view_fast(c, at, bytes, writes, pc) && !am_late_take(&am_view, c, at, bytes, writes, pc)))
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* A volatile load in a region that waits, which this region made before: what am_view_access does with it. */
+static bool is_again(const struct am_cell *c, uintptr_t at, unsigned size, struct am_here here)
+{
+	const struct am_view *v = &am_view;
+
+	if (!v->is_waiting || !am_fast_is_in_word(at, size) ||
+	    !am_filter_known(am_cell_load(c), v->fast & AM_STRETCH_MASK, am_fast_bytes(at, size), false))
+		return false;
+	am_retry_check(here);
+	if (am_unlikely(!v->is_waiting)) /* that was something to tell */
+		return false;
+	am_retry_watch(at, size);
+	return true;
 }
 
 /* All that the fast paths do not take. */
@@ -46,15 +70,16 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 		    (c == last || !last || am_view_is_ours(last) ||
 		     am_late_is_idle(&am_view, am_cell_load(last), what & AM_ASK_WRITES)))
 			return;
-	} else if (c && am_view.fast != AM_STRETCH_NONE && (what & (AM_ASK_READS | AM_ASK_VOLATILE)) != (AM_ASK_READS | AM_ASK_VOLATILE)) {
-		const unsigned offset = at & 7, n = offset + size <= 8 ? size : 8 - offset;
-		struct am_cell *last = n < size ? am_shadow_find(at + n) : NULL;
-		if (n == size) {
-			if (am_late_take(&am_view, c, at, am_filter_bytes(offset, size), what & AM_ASK_WRITES, pc) ||
-			    (!(what & AM_ASK_WRITES) && am_lend_borrow(&am_view, c, at, am_filter_bytes(offset, size), here)))
+	} else if (c && am_view.fast != AM_STRETCH_NONE) {
+		const bool writes = what & AM_ASK_WRITES;
+		if ((what & (AM_ASK_READS | AM_ASK_VOLATILE)) == (AM_ASK_READS | AM_ASK_VOLATILE)) {
+			if (!writes && is_again(c, at, size, here))
 				return;
-		} else if (last && size <= 8 && settles(c, at, am_filter_bytes(offset, n), what & AM_ASK_WRITES, pc) &&
-			   settles(last, at + n, am_filter_bytes(0, size - n), what & AM_ASK_WRITES, pc)) {
+		} else if ((at & 7) + size > 8) {
+			if (settles(at, size, writes, pc))
+				return;
+		} else if (am_late_take(&am_view, c, at, am_filter_bytes(at & 7, size), writes, pc) ||
+			   (!writes && am_lend_borrow(&am_view, c, at, am_filter_bytes(at & 7, size), here))) {
 			return;
 		}
 	}
@@ -133,9 +158,14 @@ AM_EXPORT void __tsan_init(void)
  */
 
 /* A size that a variable has is often one: by memcpy programs read words that may not be aligned. */
+static inline bool is_word(size_t n)
+{
+	return n <= 8 && (n & (n - 1)) == 0 && n != 0;
+}
+
 static inline __attribute__((always_inline)) void range(const void *p, size_t n, bool writes, struct am_here here)
 {
-	if (n <= 8 && (n & (n - 1)) == 0 && n != 0) {
+	if (is_word(n)) {
 		if (!am_view_is_done((uintptr_t)p, (unsigned)n, writes, here.pc))
 			am_tsan_ask((void *)p, (unsigned)n | (writes ? AM_ASK_WRITES : AM_ASK_READS), here.pc, here.cfa);
 	} else {
@@ -147,8 +177,12 @@ static inline __attribute__((always_inline)) void range(const void *p, size_t n,
 #define COPY(name)                                                                                 \
 	AM_EXPORT void *name(void *to, const void *from, size_t n)                                 \
 	{                                                                                          \
-		range(from, n, false, AM_HERE);                                                    \
-		range(to, n, true, AM_HERE);                                                       \
+		if (is_word(n)) {                                                                  \
+			range(from, n, false, AM_HERE);                                            \
+			range(to, n, true, AM_HERE);                                               \
+		} else {                                                                           \
+			am_view_move((uintptr_t)to, (uintptr_t)from, n, AM_HERE);                  \
+		}                                                                                  \
 		return memmove(to, from, n);                                                       \
 	}
 #define SET(name)                                                                                  \

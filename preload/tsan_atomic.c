@@ -65,7 +65,7 @@ static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned 
 		}
 		return s;
 	}
-	if (!am_view_sleeps() && am_exact_begin(&s, kind, address, size, commutes, here))
+	if (!am_view_sleeps() && (am_exact_begin(&s, kind, address, size, commutes, here) || s.is_known))
 		return s;
 	for (unsigned i = 0;; i++) {
 		if (am_view_sleeps() || !(is_apart ? am_view_wants_apart(address, size, here)

@@ -22,13 +22,16 @@
 #include "preload/retry.h"
 #include "preload/slot.h"
 
-/* Is there room in the list, and nothing unusual? */
-static bool may_wait(const struct am_view *v, uintptr_t address, unsigned size)
+/* Is it an access to one word, in a region that waits, and nothing unusual? */
+static inline bool is_usual(const struct am_view *v, uintptr_t address, unsigned size)
 {
-	const struct am_tls *t = &am_tls;
+	return v->is_waiting && size <= 8 && (address & 7) + size <= 8 && !am_tls.is_apart && !v->is_telling &&
+	       v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER;
+}
 
-	return v->is_waiting && size <= 8 && (address & 7) + size <= 8 && t->event == 0 && !t->is_apart && !v->is_telling &&
-	       v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER && v->defer->n < AM_DEFER_MAX && !am_late_counts(v);
+static inline bool has_room(const struct am_view *v)
+{
+	return v->defer->n < AM_DEFER_MAX;
 }
 
 /* Is there an item of the same update? One that commutes is known by it, for its cell covers nothing. If it stands for a read, too,
@@ -67,7 +70,6 @@ static bool take_cell(struct am_step *s, const struct am_view *v, enum am_kind k
 {
 	const uint64_t bytes = am_filter_bytes(address & 7, size);
 
-	s->cell = am_shadow_find(address);
 	s->old = am_cell_load(s->cell);
 	s->is_known = commutes && am_filter_is_apart(s->old, v->stretch, bytes) && has_item(v->defer, address, size, (uint8_t)commutes);
 	if (s->is_known)
@@ -84,15 +86,21 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	if (am_likely(!v->is_waiting))
 		return false;
 	am_retry_check(here);
-	if (!may_wait(v, address, size))
+	if (!is_usual(v, address, size) || am_tls.event)
 		return false;
-	struct am_cell *cell = am_shadow_make(address);
-	if (!cell || am_filter_known(am_cell_load(cell), v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ))
+	s->cell = am_shadow_find(address);
+	if (am_unlikely(!s->cell) && !(s->cell = am_shadow_make(address)))
+		return false;
+	s->is_known = am_filter_known(am_cell_load(s->cell), v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ);
+	if (s->is_known || !has_room(v))
 		return false;
 	s->site = am_site(&am_tls, kind, here);
-	if (!may_wait(v, address, size)) /* a handler, meanwhile */
-		return false;
 	am_defer_enter(here);
+	/* a handler may have come meanwhile */
+	if (!is_usual(v, address, size) || !has_room(v) || am_late_counts(v)) {
+		am_defer_leave();
+		return false;
+	}
 	s->is_locked = am_slot_lock(s->slot);
 	s->waits = take_cell(s, v, kind, address, size, commutes);
 	if (!s->waits)

@@ -50,6 +50,41 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 	return at;
 }
 
+/* What became of a cell becomes of all behind it that are the same as it was: the cells of a range mostly are. Up to the first other. */
+static inline struct am_cell *repeat(struct am_cell *c, const struct am_cell *stop, struct am_cell old, struct am_cell next)
+{
+	if (old.w == next.w && old.r == next.r) {
+		while (c < stop && am_cell_is(c, old))
+			c++;
+	} else if (old.r == next.r) {
+		for (; c < stop && am_cell_is(c, old); c++)
+			__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+	} else if (old.w == next.w) {
+		for (; c < stop && am_cell_is(c, old); c++)
+			__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+	} else {
+		for (; c < stop && am_cell_is(c, old); c++) {
+			__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+		}
+	}
+	return c;
+}
+
+/* Likewise of a write that takes the fast path, which does not depend on the reads. */
+static inline struct am_cell *repeat_write(struct am_cell *c, const struct am_cell *stop, uint64_t old, uint64_t next)
+{
+	for (; stop - c >= 4 && am_cell_are_four(c, old); c += 4) {
+		__atomic_store_n(&c[0].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[1].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[2].w, next, __ATOMIC_RELAXED);
+		__atomic_store_n(&c[3].w, next, __ATOMIC_RELAXED);
+	}
+	for (; c < stop && __atomic_load_n(&c->w, __ATOMIC_RELAXED) == old; c++)
+		__atomic_store_n(&c->w, next, __ATOMIC_RELAXED);
+	return c;
+}
+
 /* The same for whole words of what is remembered as a range. */
 static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintptr_t end, bool writes)
 {
@@ -59,17 +94,27 @@ static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintp
 
 	if (!chunk)
 		return at;
-	struct am_cell *c = am_shadow_cell(chunk, at);
-	for (; at + 8 <= end; at += 8, c++) {
-		uint64_t next;
-		const enum am_filter_short answer = am_filter_short(c, fast, AM_CELL_BYTES, writes, &next);
-		if (am_likely(answer == AM_SHORT_LAZY))
-			__atomic_store_n(writes ? &c->w : &c->r, next, __ATOMIC_RELAXED);
-		else if (answer == AM_SHORT_ASK && !am_late_take_free(v, c, AM_CELL_BYTES, writes) &&
-			 !am_late_take_cell(v, c, AM_CELL_BYTES, writes))
-			break;
+	struct am_cell *const first = am_shadow_cell(chunk, at), *c = first, *const stop = first + (end - at) / 8;
+	while (c < stop) {
+		struct am_cell old = am_cell_load(c), next = old;
+		uint64_t word;
+		const enum am_filter_short answer = am_filter_short(&old, fast, AM_CELL_BYTES, writes, &word);
+		if (am_likely(answer == AM_SHORT_LAZY)) {
+			*(writes ? &next.w : &next.r) = word;
+			__atomic_store_n(writes ? &c->w : &c->r, word, __ATOMIC_RELAXED);
+		} else if (answer == AM_SHORT_ASK) {
+			if (!am_late_take_cell(v, c, AM_CELL_BYTES, writes))
+				break;
+			next = am_cell_load(c);
+			/* What was another's is taken in one step; nor may it have come to us and be gone again. */
+			if (am_filter_foreign(old.w, fast) || old.w & AM_CELL_LENT || !am_filter_same_block(next.w, fast)) {
+				c++;
+				continue;
+			}
+		}
+		c = writes && answer == AM_SHORT_LAZY ? repeat_write(c + 1, stop, old.w, next.w) : repeat(c + 1, stop, old, next);
 	}
-	return at;
+	return at + (uintptr_t)(c - first) * 8;
 }
 
 static uintptr_t pass_any(uintptr_t at, uintptr_t end, bool writes, bool is_long, uintptr_t pc)
@@ -85,7 +130,24 @@ static uintptr_t pass_any(uintptr_t at, uintptr_t end, bool writes, bool is_long
 	return writes ? pass(at, end, true, pc) : pass(at, end, false, pc);
 }
 
-void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
+/* What is also read in a range that is written. */
+struct also {
+	uintptr_t start, end;
+};
+
+/* Up to a line, of which something has to be asked. */
+static void ask(enum am_kind kind, uintptr_t at, uintptr_t stop, struct also also, struct am_here here)
+{
+	const uintptr_t from = at > also.start ? at : also.start, to = stop < also.end ? stop : also.end;
+
+	if (from < to)
+		am_view_line(AM_READ, from, (unsigned)(to - from), here);
+	am_view_line(kind, at, (unsigned)(stop - at), here);
+	am_view_rest();
+}
+
+static inline __attribute__((always_inline)) void walk(enum am_kind kind, uintptr_t address, size_t size, struct also also,
+						       struct am_here here)
 {
 	const struct am_view *v = &am_view;
 
@@ -106,8 +168,30 @@ void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_
 		if (at == near)
 			continue;
 		const uintptr_t line = (at | (LINE - 1)) + 1, stop = line < end ? line : end;
-		am_view_line(kind, at, (unsigned)(stop - at), here);
-		am_view_rest();
+		ask(kind, at, stop, also, here);
 		at = stop;
 	}
+}
+
+void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
+{
+	walk(kind, address, size, (struct also){0, 0}, here);
+}
+
+/* The part that is read and written is written in one step with that: as of x += 1 (tsan_access.c), the write stands for the read, as
+ * long as nothing has to be logged. */
+void am_view_move(uintptr_t to, uintptr_t from, size_t size, struct am_here here)
+{
+	const struct also both = {to > from ? to : from, (to > from ? from : to) + size};
+
+	if (both.start >= both.end || am_view_mode != AM_VIEW_REGIONS) {
+		am_view_range(AM_READ, from, size, here);
+		am_view_range(AM_WRITE, to, size, here);
+		return;
+	}
+	if (to > from)
+		am_view_range(AM_READ, from, to - from, here);
+	else
+		am_view_range(AM_READ, to + size, from - to, here);
+	walk(AM_WRITE, to, size, both, here);
 }

@@ -1,0 +1,183 @@
+/*
+ * What most plain accesses of a region come to (am_filter_short in filter.h), in two or three registers: a function that the compiler
+ * makes of that saves ten. __atommon_NAME ends here if the access is known, or ours with nothing to ask; else am_ask_NAME (ask.c) does all of it,
+ * which is jumped to, so that it has the same caller. tests/property/instrument_ask.c compares the two. Runs in application threads.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "preload/hot.h"
+
+	.macro	keep register
+	pushq	\register
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro	back register
+	popq	\register
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+	.macro	leave_hot size
+	.if \size < 8
+	back	%rdx
+	.endif
+	back	%rcx
+	back	%rax
+	.endm
+
+	/* Is the upper part of %rcx, where it tells of whom a cell is, other than 0? */
+	.macro	if_other target
+	cmpq	below(%rip), %rcx
+	jae	\target
+	.endm
+
+	/* %rcx: a word of the cell, xor what it has to have, which is in %r11. If it has that, the access is known. */
+	.macro	if_known size, stretch, both
+	.if \size == 8
+	testq	$\both, %rcx
+	je	8f
+	.else
+	testq	$\stretch, %rcx
+	jne	1f
+	testb	%dl, %cl
+	je	8f
+1:
+	.endif
+	.endm
+
+	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 fast | bytes. */
+	.macro	access name, size, writes
+	.globl	__atommon_\name\size
+	.type	__atommon_\name\size, @function
+	.p2align 4
+__atommon_\name\size:
+	.cfi_startproc
+	.if \size == 8
+	testb	$7, %dil
+	jne	am_ask_\name\size
+	.endif
+	keep	%rax
+	keep	%rcx
+	.if \size < 8
+	keep	%rdx
+	.endif
+	.cfi_remember_state
+	.if \size < 8
+	movl	%edi, %ecx
+	andl	$7, %ecx
+	.if \size > 1
+	cmpl	$(8 - \size), %ecx
+	ja	9f
+	.endif
+	movl	$((1 << \size) - 1), %edx
+	shll	%cl, %edx
+	.endif
+	/* am_shadow_chunk */
+	movq	%rdi, %rax
+	shrq	$HOT_GIANT, %rax
+	cmpq	$(HOT_GIANTS - 1), %rax
+	ja	9f
+	leaq	am_shadow_giants(%rip), %rcx
+	movq	(%rcx,%rax,8), %rax
+	testq	%rax, %rax
+	je	9f
+	movq	%rdi, %rcx
+	shrq	$HOT_CHUNK, %rcx
+	movq	(%rax,%rcx,8), %rax
+	testq	%rax, %rax
+	je	9f
+	movq	am_view@gottpoff(%rip), %r11
+	movq	%fs:HOT_V_FAST(%r11), %r11
+	.if \size == 8
+	leaq	(%rax,%rdi,2), %rax
+	orq	$HOT_BYTES, %r11
+	.else
+	movq	%rdi, %rcx
+	andq	$-8, %rcx
+	leaq	(%rax,%rcx,2), %rax
+	orq	%rdx, %r11
+	.endif
+	/* The writes: known, or ours and nothing hidden; all of it is in what is lent. */
+	movq	(%rax), %rcx
+	xorq	%r11, %rcx
+	if_known \size, HOT_NEWEST, HOT_NEWEST8
+	.if \size == 8
+	testb	%ch, %ch
+	.else
+	testb	%dl, %ch
+	.endif
+	jne	9f
+	if_other 9f
+	.if !\writes
+	/* The reads: known, or ours or none, and not beside an exact one. */
+	movq	8(%rax), %rcx
+	xorq	%r11, %rcx
+	if_known \size, HOT_STRETCH, HOT_KNOWN8
+	testl	$HOT_EXACT, %ecx
+	jne	9f
+	if_other 3f
+2:
+	.endif
+	/* Of another stretch nothing but what is kept of it, and no bytes may be lost; of the same one all. */
+	.if \size < 8
+	testq	$HOT_STRETCH, %rcx
+	je	5f
+	orb	%dl, %cl
+	cmpb	%dl, %cl
+	jne	9f
+	.endif
+	.if \writes && \size == 8
+	andl	$HOT_LOGGED, %ecx
+	.elseif \writes
+	andl	$(HOT_MORE | HOT_LOGGED), %ecx
+	.else
+	andl	$HOT_MORE, %ecx
+	.endif
+5:
+	orq	%r11, %rcx
+	movq	%rcx, (8 - 8 * \writes)(%rax)
+	/* am_view_put_place */
+	movq	am_view@gottpoff(%rip), %r11
+	movq	%fs:HOT_V_PLACES(%r11), %rcx
+	andl	$HOT_PLACES_MASK, %eax
+	addq	%rcx, %rax
+	.if \size == 8
+	movq	16(%rsp), %rcx
+	.else
+	movq	24(%rsp), %rcx
+	.endif
+	movq	%rcx, (8 * \writes)(%rax)
+	movq	%rdi, %rcx
+	shrq	$HOT_CHUNK, %rcx
+	movw	%cx, (8 * \writes + 6)(%rax)
+8:
+	leave_hot \size
+	ret
+	.cfi_restore_state
+	.if !\writes
+3:	/* of somebody else, or none at all? */
+	cmpq	%r11, %rcx
+	je	2b
+	.endif
+9:
+	leave_hot \size
+	jmp	am_ask_\name\size
+	.cfi_endproc
+	.size	__atommon_\name\size, . - __atommon_\name\size
+	.hidden	am_ask_\name\size
+	.endm
+
+	.text
+	.hidden	am_shadow_giants
+	.hidden	am_view
+	.irp	size, 1, 2, 4, 8
+	access	read, \size, 0
+	access	write, \size, 1
+	access	read_write, \size, 1
+	.endr
+
+	.section .rodata
+	.p2align 3
+below:
+	.quad	1 << HOT_BLOCK
+
+	.section .note.GNU-stack, "", @progbits
