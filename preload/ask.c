@@ -14,7 +14,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* What ask_hot.S knows of it. */
-_Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct am_view, places) == HOT_V_PLACES, "hot.h");
+_Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct am_view, idle) == HOT_V_IDLE &&
+		       offsetof(struct am_view, stretch) == HOT_V_STRETCH && offsetof(struct am_view, places) == HOT_V_PLACES,
+	       "hot.h");
+_Static_assert(offsetof(struct am_view_open, word) == 0 && AM_CELL_LENT == HOT_LENT, "hot.h");
 _Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");
 _Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_LOGGED == HOT_LOGGED && AM_CELL_EXACT == HOT_EXACT, "hot.h");
 _Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM_CELL_BYTES) == (uint64_t)HOT_KNOWN8, "hot.h");

@@ -1,6 +1,6 @@
 /*
- * What most plain accesses of a region come to (am_filter_short in filter.h), in two or three registers: a function that the compiler
- * makes of that saves ten. __atommon_NAME ends here if the access is known, or ours with nothing to ask; else am_ask_NAME (ask.c) does all of it,
+ * What most plain accesses come to, in two or three registers: a function that the compiler makes of that saves ten. __atommon_NAME ends here if
+ * the access concerns nobody, outside regions, or in one is known, or ours with nothing to ask (am_filter_short in filter.h); else am_ask_NAME (ask.c) does all of it,
  * which is jumped to, so that it has the same caller. tests/property/instrument_ask.c compares the two. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
@@ -61,6 +61,10 @@ __atommon_\name\size:
 	keep	%rdx
 	.endif
 	.cfi_remember_state
+	movq	am_view@gottpoff(%rip), %r11
+	movq	am_view_open(%rip), %rcx
+	cmpq	%fs:HOT_V_IDLE(%r11), %rcx
+	je	7f
 	.if \size < 8
 	movl	%edi, %ecx
 	andl	$7, %ecx
@@ -85,7 +89,6 @@ __atommon_\name\size:
 	movq	(%rax,%rcx,8), %rax
 	testq	%rax, %rax
 	je	9f
-	movq	am_view@gottpoff(%rip), %r11
 	movq	%fs:HOT_V_FAST(%r11), %r11
 	.if \size == 8
 	leaq	(%rax,%rdi,2), %rax
@@ -153,6 +156,7 @@ __atommon_\name\size:
 	leave_hot \size
 	ret
 	.cfi_restore_state
+	.cfi_remember_state
 	.if !\writes
 3:	/* of somebody else, or none at all? */
 	cmpq	%r11, %rcx
@@ -161,6 +165,41 @@ __atommon_\name\size:
 9:
 	leave_hot \size
 	jmp	am_ask_\name\size
+	.cfi_restore_state
+7:	/* Outside regions: no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
+	.if \size < 8 && \size > 1
+	movl	%edi, %ecx
+	andl	$7, %ecx
+	cmpl	$(8 - \size), %ecx
+	ja	9b
+	.endif
+	movq	%rdi, %rax
+	shrq	$HOT_GIANT, %rax
+	cmpq	$(HOT_GIANTS - 1), %rax
+	ja	8b
+	leaq	am_shadow_giants(%rip), %rcx
+	movq	(%rcx,%rax,8), %rax
+	testq	%rax, %rax
+	je	8b
+	movq	%rdi, %rcx
+	shrq	$HOT_CHUNK, %rcx
+	movq	(%rax,%rcx,8), %rax
+	testq	%rax, %rax
+	je	8b
+	.if \size == 8
+	movq	(%rax,%rdi,2), %rcx
+	.else
+	movq	%rdi, %rcx
+	andq	$-8, %rcx
+	movq	(%rax,%rcx,2), %rcx
+	.endif
+	cmpq	below(%rip), %rcx
+	jb	8b
+	xorq	%fs:HOT_V_STRETCH(%r11), %rcx
+	testl	$HOT_LENT, %ecx
+	jne	9b
+	if_other 9b
+	jmp	8b
 	.cfi_endproc
 	.size	__atommon_\name\size, . - __atommon_\name\size
 	.hidden	am_ask_\name\size
@@ -169,6 +208,7 @@ __atommon_\name\size:
 	.text
 	.hidden	am_shadow_giants
 	.hidden	am_view
+	.hidden	am_view_open
 	.irp	size, 1, 2, 4, 8
 	access	read, \size, 0
 	access	write, \size, 1

@@ -50,6 +50,8 @@
 
 /* cells and what an access looks at: filter.h, fast.h */
 #define HOT_V_FAST 0
+#define HOT_V_IDLE 8
+#define HOT_V_STRETCH 16
 #define HOT_V_PLACES 24
 #define HOT_GIANT 28
 #define HOT_GIANTS 0x80000
@@ -58,6 +60,7 @@
 #define HOT_MORE 0xff00
 #define HOT_LOGGED 0x110000
 #define HOT_EXACT 0x10000
+#define HOT_LENT 0x40000
 #define HOT_STRETCH -0x200000
 #define HOT_NEWEST -0x1c0000 /* the same, and lent */
 #define HOT_BLOCK 48

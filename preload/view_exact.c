@@ -65,6 +65,15 @@ void am_exact_leave(struct am_step *s)
 	am_defer_leave();
 }
 
+/* Has the region made the access already, and nobody been there since? */
+static bool is_known(const struct am_view *v, struct am_cell c, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes)
+{
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
+
+	return am_filter_known(c, v->stretch, bytes, kind != AM_READ) ||
+	       (commutes && am_filter_is_apart(c, v->stretch, bytes) && has_item(v->defer, address, size, (uint8_t)commutes));
+}
+
 /* Under the lock, before the operation: whoever looks at the cell from here on knows that this thread is here. */
 static bool take_cell(struct am_step *s, const struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes)
 {
@@ -91,7 +100,7 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	s->cell = am_shadow_find(address);
 	if (am_unlikely(!s->cell) && !(s->cell = am_shadow_make(address)))
 		return false;
-	s->is_known = am_filter_known(am_cell_load(s->cell), v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ);
+	s->is_known = is_known(v, am_cell_load(s->cell), kind, address, size, commutes);
 	if (s->is_known || !has_room(v))
 		return false;
 	s->site = am_site(&am_tls, kind, here);

@@ -41,27 +41,15 @@ static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned
 	return __builtin_expect(am_fast_is_idle(v, block), 1);
 }
 
-/* The same as far as it is about accesses outside regions, which takes few registers. */
-static inline __attribute__((always_inline)) bool is_quiet(uintptr_t at, unsigned size)
-{
-	const struct am_fast *v = &AM_FAST_VIEW;
-
-	if (__builtin_expect(!am_fast_is_in_word(at, size), 0) || !am_fast_is_idle(v, 0))
-		return false;
-	const uintptr_t chunk = am_fast_chunk(v->giants, v->n_giants, at);
-	return !chunk || am_fast_is_ours(am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7), v->stretch);
-}
-
-/* __atommon_NAME is the library's function for all the rest (preload/ask.c). It changes hardly any register, so that
- * the loops around keep theirs; nor does __atommon_near_NAME, which is called where the fast path is not: a copy in each
- * program, so that no table is asked where it is. */
+/* __atommon_NAME is the library's function for all the rest (preload/ask_hot.S). It changes hardly any register, so that
+ * the loops around keep theirs. Where the fast path is not, it is called by way of __atommon_near_NAME, one copy in each program: a
+ * call of that takes fewer bytes. */
 #define ACCESS(name, size, writes)                                                                         \
 	__attribute__((preserve_most, cold, nothrow)) void __atommon_##name##size(void *p);                \
 	__attribute__((preserve_most, nothrow, noinline, visibility("hidden"))) void                       \
 	__atommon_near_##name##size(void *p)                                                               \
 	{                                                                                                  \
-		if (__builtin_expect(!is_quiet((uintptr_t)p, size), 0))                                    \
-			__attribute__((musttail)) return __atommon_##name##size(p);                        \
+		__attribute__((musttail)) return __atommon_##name##size(p);                                \
 	}                                                                                                  \
 	void __atommon_inline_##name##size(void *p);                                                       \
 	void __atommon_inline_##name##size(void *p)                                                        \

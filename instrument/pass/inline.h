@@ -19,6 +19,7 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Linker/Linker.h"
@@ -48,7 +49,7 @@ struct Inline : PassInfoMixin<Inline> {
 	struct Site {
 		CallInst *call;
 		std::string access; // as in read4
-		bool is_often;	    // more often than the function is called
+		bool is_often;	    // more often than the function is called, in a loop that calls nobody
 		std::string name() const { return (is_often ? "__atommon_inline_" : "__atommon_call_") + access; }
 	};
 
@@ -74,6 +75,21 @@ struct Inline : PassInfoMixin<Inline> {
 
 	static bool may_grow(const Function &f) { return !f.hasOptNone() && !f.hasOptSize(); }
 
+	// Does a loop call anything but what watches it? Then the calls take the registers anyway, and their code the time.
+	static bool calls_others(const Loop &loop)
+	{
+		for (auto *block : loop.blocks())
+			for (auto &i : *block) {
+				auto *call = dyn_cast<CallBase>(&i);
+				if (!call || isa<IntrinsicInst>(call) || call->isInlineAsm())
+					continue;
+				auto *callee = call->getCalledFunction();
+				if (!callee || !(callee->getName().startswith("__tsan_") || callee->getName().startswith("__atommon_")))
+					return true;
+			}
+		return false;
+	}
+
 	static void collect(Function &f, FunctionAnalysisManager &fam, SmallVectorImpl<Site> &sites,
 			    SmallVectorImpl<Function *> &entered)
 	{
@@ -90,7 +106,8 @@ struct Inline : PassInfoMixin<Inline> {
 		entered.push_back(&f);
 		const auto &times = fam.getResult<BlockFrequencyAnalysis>(f);
 		for (auto &block : f) {
-			const bool is_often = loops.getLoopFor(&block) && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock());
+			const Loop *loop = loops.getLoopFor(&block);
+			const bool is_often = loop && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock()) && !calls_others(*loop);
 			for (auto &i : block) {
 				auto *call = dyn_cast<CallInst>(&i);
 				auto *callee = call ? call->getCalledFunction() : nullptr;
