@@ -69,6 +69,13 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 	return true;
 }
 
+/* Is it known that the newest stretch in a cell does not matter, nor any before it? What goes from thread to thread under a lock has many cells of one
+ * stretch, and to ask whether it is open takes a line that its thread writes. */
+static inline bool am_late_is_over(const struct am_view *v, uint64_t w, uint64_t newest)
+{
+	return !(w & AM_CELL_LENT) && am_filter_same_block(newest, v->over) && newest <= v->over;
+}
+
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
  * cell is nobody's, or what it holds does not matter (filter.h, 6), it is ours now, with nothing else in it. That it does not
@@ -82,8 +89,16 @@ static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c,
 	if (am_late_take_free(v, c, bytes, writes))
 		return true;
 	const bool is_ours = am_filter_same_block(old.w, stretch) && !(old.w & AM_CELL_LENT);
-	if ((is_ours && am_filter_newest(old) == stretch) || am_late_matters(v, old))
+	const uint64_t newest = am_filter_newest(old);
+	if (is_ours && newest == stretch)
 		return false;
+	if (!am_late_is_over(v, old.w, newest)) {
+		if (am_late_matters(v, old))
+			return false;
+		/* What is always another's may matter again. */
+		if (!is_ours && !(old.w & AM_CELL_LENT) && old.w >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER)
+			am_view.over = newest;
+	}
 	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_EVER, 0}, stretch, bytes, writes);
 	/* From another in one step: of two who come at once the second sees the first. */
 	if (is_ours)
