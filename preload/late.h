@@ -3,6 +3,7 @@
 #ifndef ATOMMON_PRELOAD_LATE_H
 #define ATOMMON_PRELOAD_LATE_H
 
+#include "preload/lane.h"
 #include "preload/shadow.h"
 
 /* This thread has a new block of numbers, the one in v->stretch. */
@@ -71,9 +72,11 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 
 /* Is it known that the newest stretch in a cell does not matter, nor any before it? What goes from thread to thread under a lock has many cells of one
  * stretch, and to ask whether it is open takes a line that its thread writes. */
-static inline bool am_late_is_over(const struct am_view *v, uint64_t w, uint64_t newest)
+static inline bool am_late_is_over(uint64_t w, uint64_t newest)
 {
-	return !(w & AM_CELL_LENT) && am_filter_same_block(newest, v->over) && newest <= v->over;
+	const uint64_t over = am_tls.lane->over; /* there is one: `fast` is set */
+
+	return !(w & AM_CELL_LENT) && am_filter_same_block(newest, over) && newest <= over;
 }
 
 /*
@@ -92,12 +95,12 @@ static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c,
 	const uint64_t newest = am_filter_newest(old);
 	if (is_ours && newest == stretch)
 		return false;
-	if (!am_late_is_over(v, old.w, newest)) {
+	if (!am_late_is_over(old.w, newest)) {
 		if (am_late_matters(v, old))
 			return false;
 		/* What is always another's may matter again. */
 		if (!is_ours && !(old.w & AM_CELL_LENT) && old.w >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER)
-			am_view.over = newest;
+			am_tls.lane->over = newest;
 	}
 	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_EVER, 0}, stretch, bytes, writes);
 	/* From another in one step: of two who come at once the second sees the first. */

@@ -27,7 +27,6 @@ struct am_view {
 	uint64_t marked;      /* stretch that has a mark, or is covered by one */
 	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
 	uint64_t n_forgotten; /* regions that left no record */
-	uint64_t over;	      /* stretch of another thread: it and those before it do not matter, and never will */
 	uint32_t reached;     /* generation */
 	uint32_t depth;	      /* of regions */
 	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
