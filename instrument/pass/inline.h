@@ -1,7 +1,7 @@
 // The fast path of plain accesses in place of the calls that the sanitizer's pass makes for them: a hot loop of watched
 // code keeps its registers, and calls nothing for what concerns nobody. What is put there is access.c, compiled
-// beforehand. Outside loops, and in very large functions, it is a call all the same, to a short function in the program that keeps
-// registers, too: faster than the same in line, since there is much less code. Where code is to be small all stays as it was, and in
+// beforehand. Outside loops, in loops that call other functions, and in very large functions, it is a call all the same, of a function that
+// keeps registers, too: as fast as the same in line, since there is much less code. Where code is to be small all stays as it was, and in
 // functions with atomic or volatile accesses of which the library must ask the code around (answer.h). Used by the twin pass, behind
 // the optimisers.
 //
