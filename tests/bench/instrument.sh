@@ -136,7 +136,6 @@ served() { # served VAR=VALUE... COMMAND...: CPU seconds of a server under its l
 	awk '{ print ($14 + $15) / 100 }' "/proc/$pid/stat"
 	kill $pid
 	wait $pid 2>/dev/null
-	port=$((port + 1))
 }
 
 way() { # way NAME COMPILER WAY: one run; prints the seconds
@@ -152,6 +151,7 @@ way() { # way NAME COMPILER WAY: one run; prints the seconds
 	tsan) dir=./$1.tsan-$2 set=(TSAN_OPTIONS=report_bugs=0) ;;
 	esac
 	rm -f "$1.atm"
+	port=$((port + 1)) # the last one's may not be free yet
 	t=$(run "$1" "${set[@]}")
 	[ "$3" = plain ] && md5sum <out >want
 	[ "$(md5sum <out)" = "$(cat want)" ] && echo "$t" || echo "$t!"
