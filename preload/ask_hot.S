@@ -5,16 +5,7 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/hot.h"
-
-	.macro	keep register
-	pushq	\register
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro	back register
-	popq	\register
-	.cfi_adjust_cfa_offset -8
-	.endm
+#include "preload/keep.h"
 
 	.macro	leave_hot size
 	.if \size < 8
@@ -42,6 +33,23 @@
 	je	8f
 1:
 	.endif
+	.endm
+
+	/* am_shadow_chunk of %rdi into %rax, by way of %rcx. */
+	.macro	chunk_or none
+	movq	%rdi, %rax
+	shrq	$HOT_GIANT, %rax
+	cmpq	$(HOT_GIANTS - 1), %rax
+	ja	\none
+	leaq	am_shadow_giants(%rip), %rcx
+	movq	(%rcx,%rax,8), %rax
+	testq	%rax, %rax
+	je	\none
+	movq	%rdi, %rcx
+	shrq	$HOT_CHUNK, %rcx
+	movq	(%rax,%rcx,8), %rax
+	testq	%rax, %rax
+	je	\none
 	.endm
 
 	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 fast | bytes. */
@@ -75,20 +83,7 @@ __atommon_\name\size:
 	movl	$((1 << \size) - 1), %edx
 	shll	%cl, %edx
 	.endif
-	/* am_shadow_chunk */
-	movq	%rdi, %rax
-	shrq	$HOT_GIANT, %rax
-	cmpq	$(HOT_GIANTS - 1), %rax
-	ja	9f
-	leaq	am_shadow_giants(%rip), %rcx
-	movq	(%rcx,%rax,8), %rax
-	testq	%rax, %rax
-	je	9f
-	movq	%rdi, %rcx
-	shrq	$HOT_CHUNK, %rcx
-	movq	(%rax,%rcx,8), %rax
-	testq	%rax, %rax
-	je	9f
+	chunk_or 9f
 	movq	%fs:HOT_V_FAST(%r11), %r11
 	.if \size == 8
 	leaq	(%rax,%rdi,2), %rax
@@ -173,19 +168,7 @@ __atommon_\name\size:
 	cmpl	$(8 - \size), %ecx
 	ja	9b
 	.endif
-	movq	%rdi, %rax
-	shrq	$HOT_GIANT, %rax
-	cmpq	$(HOT_GIANTS - 1), %rax
-	ja	8b
-	leaq	am_shadow_giants(%rip), %rcx
-	movq	(%rcx,%rax,8), %rax
-	testq	%rax, %rax
-	je	8b
-	movq	%rdi, %rcx
-	shrq	$HOT_CHUNK, %rcx
-	movq	(%rax,%rcx,8), %rax
-	testq	%rax, %rax
-	je	8b
+	chunk_or 8b
 	.if \size == 8
 	movq	(%rax,%rdi,2), %rcx
 	.else

@@ -3,16 +3,7 @@
  * change but those that hold floating-point numbers and vectors. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
-
-	.macro	keep register
-	pushq	\register
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro	back register
-	popq	\register
-	.cfi_adjust_cfa_offset -8
-	.endm
+#include "preload/keep.h"
 
 	/* name(...): other(...); where has_here is 1, other(first argument, return address, stack pointer before the call). */
 	.macro	kept name, other, has_here

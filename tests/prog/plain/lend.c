@@ -10,12 +10,12 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
+#include "order.h"
+
 enum { READERS = 4, WORDS = 512, BYTES = 20000 };
 /* Of the order: all have read twice, and so on. */
 enum { READ = 2 * READERS, MET, FILLED, COUNTED, CHANGED };
@@ -24,18 +24,6 @@ static long *table, note, met;
 static unsigned char buffer[BYTES];
 static const char *mode;
 static int chosen;
-static volatile int stage;
-
-UNSEEN static void reach(int n)
-{
-	stage = n;
-}
-
-UNSEEN static void await(int n)
-{
-	while (stage < n)
-		sched_yield();
-}
 
 /* Or the compiler leaves out what leads to it. */
 UNSEEN static void use(long n)

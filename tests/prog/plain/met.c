@@ -6,28 +6,16 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
+#include "order.h"
+
 enum { ROUNDS = 1000 };
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
 static long shared, question, answer, of_left, of_right;
 static int is_bad;
-static volatile int stage;
-
-UNSEEN static void reach(int n)
-{
-	stage = n;
-}
-
-UNSEEN static void await(int n)
-{
-	while (stage < n)
-		sched_yield();
-}
 
 static void work(pthread_mutex_t *lock, long *own)
 {

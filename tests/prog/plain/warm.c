@@ -10,30 +10,18 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
+
 #define NOINLINE __attribute__((noinline))
-#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, door = PTHREAD_MUTEX_INITIALIZER;
 static long balance = 1000, log_lines;
 static int rounds;
 static const char *mode;
-static volatile int stage;
-
-UNSEEN static void reach(int n)
-{
-	stage = n;
-}
-
-UNSEEN static void await(int n)
-{
-	while (stage < n)
-		sched_yield();
-}
 
 NOINLINE static void withdraw(long amount, int is_first)
 {

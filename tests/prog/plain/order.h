@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* An order of steps in different threads that is forced by a variable which the monitor does not see. */
+#ifndef ATOMMON_TESTS_ORDER_H
+#define ATOMMON_TESTS_ORDER_H
+
+#include <sched.h>
+
+#define UNSEEN __attribute__((noinline, no_sanitize("thread")))
+
+static volatile int stage;
+
+UNSEEN static void reach(int n)
+{
+	stage = n;
+}
+
+UNSEEN static void await(int n)
+{
+	while (stage < n)
+		sched_yield();
+}
+
+#endif
