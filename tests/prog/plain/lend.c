@@ -74,7 +74,7 @@ long look(int reader)
 
 	for (int round = 0; round < 2; round++) {
 		await(round * READERS + reader);
-		n += fills ? note : sum();
+		n += sum();
 		reach(round * READERS + reader + 1);
 	}
 	if (fills && is_chosen((reader + 1) % READERS)) {
