@@ -15,7 +15,7 @@ struct lent {
 	uint64_t read; /* as r of a cell */
 };
 
-enum { SETS_LOG2 = 9, WAYS = 2 };
+enum { SETS_LOG2 = 9, WAYS = 4 };
 struct am_lents {
 	struct lent at[1 << SETS_LOG2][WAYS];
 };
@@ -130,7 +130,7 @@ void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
 
 /* ---- reads ------------------------------------------------------------------------------------ */
 
-/* Is there a place for the word, without losing anything that must be told? */
+/* A place for the word; what is pushed out is told. NULL: it is of this very region, which waits, and so has nothing that is told yet. */
 static struct lent *make_place(struct am_view *v, struct am_lents *table, uintptr_t word, struct am_here here)
 {
 	struct lent *set = set_of(table, word), *l = find(table, word);
@@ -138,6 +138,8 @@ static struct lent *make_place(struct am_view *v, struct am_lents *table, uintpt
 	for (unsigned i = 0; i < WAYS && !l; i++)
 		if (set[i].word == 0 || !am_late_may_tell(v, set[i].read & AM_STRETCH_MASK))
 			l = &set[i];
+	if (!l && v->is_waiting)
+		return NULL;
 	if (!l) {
 		l = &set[v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)];
 		am_late_tell(v, l->word, am_filter_rest(l->read), false, here);
@@ -162,6 +164,8 @@ static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, struct am_h
 	if (!table)
 		return false;
 	struct lent *l = make_place(v, table, word, here);
+	if (!l)
+		return false;
 	const uint64_t before = l->word == word ? l->read : 0;
 	am_late_tell(v, word, am_filter_left(before, v->stretch, bytes), false, here);
 	if (am_tls.event) /* below a handler of this very thread */
@@ -202,9 +206,9 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 			  struct am_here here)
 {
 	const uint64_t stretch = v->stretch, wrote = old.w & AM_STRETCH_MASK;
-	const bool is_ours = am_filter_same_block(old.w, stretch);
+	const bool is_ours = am_filter_same_block(old.w, stretch), is_lent = old.w & AM_CELL_LENT;
 
-	if ((is_ours && !(old.w & AM_CELL_LENT)) || am_tls.event)
+	if ((is_ours && !is_lent) || old.w >> AM_BLOCK_SHIFT == AM_BLOCK_OTHER || am_tls.event)
 		return AM_LEND_NOT;
 	if (am_lend_is_known(v, old, bytes) || (old.w & AM_CELL_MANY && has_entered(v, word, bytes)))
 		return AM_LEND_DONE;
