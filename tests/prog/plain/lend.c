@@ -16,7 +16,10 @@
 
 #include "order.h"
 
-enum { READERS = 4, WORDS = 512, BYTES = 20000 };
+#ifndef WORDS
+#define WORDS 512
+#endif
+enum { READERS = 4, BYTES = 20000 };
 /* Of the order: all have read twice, and so on. */
 enum { READ = 2 * READERS, MET, FILLED, COUNTED, CHANGED };
 
