@@ -92,7 +92,7 @@ long look(int reader)
 	}
 	await(CHANGED);
 	if (is_chosen(reader) && is("again"))
-		n += table[7];
+		n += table[WORDS / 2];
 	if (is_chosen(reader) && !is("again") && !is("shared") && !is("filled"))
 		n += note;
 	await(CHANGED + reader);
@@ -111,7 +111,7 @@ long fill(void)
 long change(void)
 {
 	if (is("again") || is("other"))
-		table[7] = 3;
+		table[WORDS / 2] = 3;
 	if (is("freed")) {
 		free(table);
 		table = NULL;
