@@ -15,7 +15,8 @@
 
 /* What ask_hot.S knows of it. */
 _Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct am_view, idle) == HOT_V_IDLE &&
-		       offsetof(struct am_view, stretch) == HOT_V_STRETCH && offsetof(struct am_view, places) == HOT_V_PLACES,
+		       offsetof(struct am_view, stretch) == HOT_V_STRETCH && offsetof(struct am_view, places) == HOT_V_PLACES &&
+		       offsetof(struct am_view, whole) == HOT_V_WHOLE,
 	       "hot.h");
 _Static_assert(offsetof(struct am_view_open, word) == 0 && AM_CELL_LENT == HOT_LENT, "hot.h");
 _Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");

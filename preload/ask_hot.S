@@ -21,8 +21,11 @@
 	jae	\target
 	.endm
 
-	/* %rcx: a word of the cell, xor what it has to have, which is in %r11. If it has that, the access is known. */
-	.macro	if_known size, stretch, both
+	/* A word of the cell into %rcx, xor what one of this stretch has that was accessed as a whole. If the accessed bytes are there, the access is
+	 * known. */
+	.macro	if_known word, size, stretch, both
+	movq	\word(%rax), %rcx
+	xorq	%fs:HOT_V_WHOLE(%r11), %rcx
 	.if \size == 8
 	testq	$\both, %rcx
 	je	8f
@@ -52,7 +55,7 @@
 	je	\none
 	.endm
 
-	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 fast | bytes. */
+	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 this thread's am_view. */
 	.macro	access name, size, writes
 	.globl	__atommon_\name\size
 	.type	__atommon_\name\size, @function
@@ -70,9 +73,8 @@ __atommon_\name\size:
 	.endif
 	.cfi_remember_state
 	movq	am_view@gottpoff(%rip), %r11
-	movq	am_view_open(%rip), %rcx
-	cmpq	%fs:HOT_V_IDLE(%r11), %rcx
-	je	7f
+	cmpq	$0, %fs:HOT_V_FAST(%r11)
+	js	7f	/* AM_STRETCH_NONE */
 	.if \size < 8
 	movl	%edi, %ecx
 	andl	$7, %ecx
@@ -84,35 +86,28 @@ __atommon_\name\size:
 	shll	%cl, %edx
 	.endif
 	chunk_or 9f
-	movq	%fs:HOT_V_FAST(%r11), %r11
 	.if \size == 8
 	leaq	(%rax,%rdi,2), %rax
-	orq	$HOT_BYTES, %r11
 	.else
 	movq	%rdi, %rcx
 	andq	$-8, %rcx
 	leaq	(%rax,%rcx,2), %rax
-	orq	%rdx, %r11
 	.endif
 	/* The writes: known, or ours and nothing hidden; all of it is in what is lent. */
-	movq	(%rax), %rcx
-	xorq	%r11, %rcx
-	if_known \size, HOT_NEWEST, HOT_NEWEST8
+	if_known 0, \size, HOT_NEWEST, HOT_NEWEST8
 	.if \size == 8
-	testb	%ch, %ch
+	testq	block_or_more(%rip), %rcx
+	jne	9f
 	.else
 	testb	%dl, %ch
-	.endif
 	jne	9f
 	if_other 9f
+	.endif
 	.if !\writes
 	/* The reads: known, or ours or none, and not beside an exact one. */
-	movq	8(%rax), %rcx
-	xorq	%r11, %rcx
-	if_known \size, HOT_STRETCH, HOT_KNOWN8
-	testl	$HOT_EXACT, %ecx
-	jne	9f
-	if_other 3f
+	if_known 8, \size, HOT_STRETCH, HOT_KNOWN8
+	testq	block_or_exact(%rip), %rcx
+	jne	3f
 2:
 	.endif
 	/* Of another stretch nothing but what is kept of it, and no bytes may be lost; of the same one all. */
@@ -120,7 +115,7 @@ __atommon_\name\size:
 	testq	$HOT_STRETCH, %rcx
 	je	5f
 	orb	%dl, %cl
-	cmpb	%dl, %cl
+	cmpb	$HOT_BYTES, %cl
 	jne	9f
 	.endif
 	.if \writes && \size == 8
@@ -130,14 +125,17 @@ __atommon_\name\size:
 	.else
 	andl	$HOT_MORE, %ecx
 	.endif
-5:
-	orq	%r11, %rcx
+6:
+	.if \size == 8
+	orq	%fs:HOT_V_WHOLE(%r11), %rcx
+	.else
+	orq	%fs:HOT_V_FAST(%r11), %rcx
+	orb	%dl, %cl
+	.endif
 	movq	%rcx, (8 - 8 * \writes)(%rax)
 	/* am_view_put_place */
-	movq	am_view@gottpoff(%rip), %r11
-	movq	%fs:HOT_V_PLACES(%r11), %rcx
 	andl	$HOT_PLACES_MASK, %eax
-	addq	%rcx, %rax
+	addq	%fs:HOT_V_PLACES(%r11), %rax
 	.if \size == 8
 	movq	16(%rsp), %rcx
 	.else
@@ -153,15 +151,23 @@ __atommon_\name\size:
 	.cfi_restore_state
 	.cfi_remember_state
 	.if !\writes
-3:	/* of somebody else, or none at all? */
-	cmpq	%r11, %rcx
+3:	/* of somebody else, or exact; or none at all? */
+	cmpq	%fs:HOT_V_WHOLE(%r11), %rcx
 	je	2b
 	.endif
 9:
 	leave_hot \size
 	jmp	am_ask_\name\size
 	.cfi_restore_state
+	.if \size < 8
+5:	/* as it was */
+	xorq	%fs:HOT_V_WHOLE(%r11), %rcx
+	jmp	6b
+	.endif
 7:	/* Outside regions: no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
+	movq	am_view_open(%rip), %rcx
+	cmpq	%fs:HOT_V_IDLE(%r11), %rcx
+	jne	9b
 	.if \size < 8 && \size > 1
 	movl	%edi, %ecx
 	andl	$7, %ecx
@@ -202,5 +208,9 @@ __atommon_\name\size:
 	.p2align 3
 below:
 	.quad	1 << HOT_BLOCK
+block_or_more:
+	.quad	-1 << HOT_BLOCK | HOT_MORE
+block_or_exact:
+	.quad	-1 << HOT_BLOCK | HOT_EXACT
 
 	.section .note.GNU-stack, "", @progbits

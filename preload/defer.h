@@ -112,7 +112,7 @@ static inline void am_defer_deepen(struct am_view *v)
 	am_view_new_stretch(v);
 	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
 	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
-		v->fast = v->stretch | AM_CELL_LAZY;
+		am_view_set_fast(v, v->stretch | AM_CELL_LAZY);
 }
 
 /* The outermost region ends, and waits: forget it, unless somebody came to its cells. */

@@ -438,7 +438,7 @@ static void refresh(struct am_view *v)
 			     (v->depth != 0 ? v->is_waiting || v->marked == v->stretch
 					    : v->marked == v->stretch && am_view_is_reached(v));
 
-	v->fast = is_fast ? v->stretch | AM_CELL_LAZY : AM_STRETCH_NONE;
+	am_view_set_fast(v, is_fast ? v->stretch | AM_CELL_LAZY : AM_STRETCH_NONE);
 }
 
 /*

@@ -16,6 +16,7 @@ struct am_view {
 			AM_FAST_FIELDS
 		};
 	};
+	uint64_t whole; /* fast | AM_CELL_BYTES */
 	struct am_deferred *defer;
 	uint64_t limit;	    /* am_tls.limit while something waits */
 	/* am_tls.head if nothing stands in the way of letting things wait, and nothing was logged since: the newest
@@ -39,10 +40,16 @@ struct am_view {
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec"), aligned(64)));
 
+static inline void am_view_set_fast(struct am_view *v, uint64_t fast)
+{
+	v->fast = fast;
+	v->whole = fast | AM_CELL_BYTES;
+}
+
 /* Ask again at the next access. */
 static inline void am_view_doubt(void)
 {
-	am_view.fast = AM_STRETCH_NONE;
+	am_view_set_fast(&am_view, AM_STRETCH_NONE);
 	am_view.idle = ~UINT64_C(0);
 }
 

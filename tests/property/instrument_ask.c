@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 			c[0].w |= AM_CELL_LENT | AM_CELL_MORE;
 		c[1] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};
 		memcpy(kept_cells, c, sizeof kept_cells);
-		am_view.fast = draw(3) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE;
+		am_view_set_fast(&am_view, draw(3) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE);
 		am_view.stretch = UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT;
 		/* Outside regions that is said, or what is open has changed since. */
 		am_view_open.word = draw(3);
