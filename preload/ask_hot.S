@@ -1,6 +1,6 @@
 /*
  * What most plain accesses come to, in two or three registers: a function that the compiler makes of that saves ten. __atommon_NAME ends here if
- * the access concerns nobody, outside regions, or in one is known, or ours with nothing to ask (am_filter_short in filter.h); else am_ask_NAME (ask.c) does all of it,
+ * the access concerns nobody, outside regions, or in one is known, or ours with nothing to ask (am_filter_short in filter.h); else am_ask_NAME (ask.c), or am_cross_NAME for what lies in two words, does all of it,
  * which is jumped to, so that it has the same caller. tests/property/instrument_ask.c compares the two. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
@@ -64,7 +64,7 @@ __atommon_\name\size:
 	.cfi_startproc
 	.if \size == 8
 	testb	$7, %dil
-	jne	am_ask_\name\size
+	jne	am_cross_\name\size
 	.endif
 	keep	%rax
 	keep	%rcx
@@ -80,7 +80,7 @@ __atommon_\name\size:
 	andl	$7, %ecx
 	.if \size > 1
 	cmpl	$(8 - \size), %ecx
-	ja	9f
+	ja	10f
 	.endif
 	movl	$((1 << \size) - 1), %edx
 	shll	%cl, %edx
@@ -107,8 +107,8 @@ __atommon_\name\size:
 	/* The reads: known, or ours or none, and not beside an exact one. */
 	if_known 8, \size, HOT_STRETCH, HOT_KNOWN8
 	testq	block_or_exact(%rip), %rcx
-	jne	3f
-2:
+	jne	2f
+1:
 	.endif
 	/* Of another stretch nothing but what is kept of it, and no bytes may be lost; of the same one all. */
 	.if \size < 8
@@ -116,7 +116,8 @@ __atommon_\name\size:
 	je	5f
 	orb	%dl, %cl
 	cmpb	$HOT_BYTES, %cl
-	jne	9f
+	jne	4f
+3:
 	.endif
 	.if \writes && \size == 8
 	andl	$HOT_LOGGED, %ecx
@@ -151,15 +152,26 @@ __atommon_\name\size:
 	.cfi_restore_state
 	.cfi_remember_state
 	.if !\writes
-3:	/* of somebody else, or exact; or none at all? */
+2:	/* of somebody else, or exact; or none at all? */
 	cmpq	%fs:HOT_V_WHOLE(%r11), %rcx
-	je	2b
+	je	1b
 	.endif
 9:
 	leave_hot \size
 	jmp	am_ask_\name\size
 	.cfi_restore_state
+	.cfi_remember_state
+	.if \size < 8 && \size > 1
+10:
+	leave_hot \size
+	jmp	am_cross_\name\size
+	.endif
+	.cfi_restore_state
 	.if \size < 8
+4:	/* some are, which may be over */
+	cmpb	$0, %fs:HOT_V_PAST(%r11)
+	jne	3b
+	jmp	9b
 5:	/* as it was */
 	xorq	%fs:HOT_V_WHOLE(%r11), %rcx
 	jmp	6b
@@ -172,7 +184,7 @@ __atommon_\name\size:
 	movl	%edi, %ecx
 	andl	$7, %ecx
 	cmpl	$(8 - \size), %ecx
-	ja	9b
+	ja	10b
 	.endif
 	chunk_or 8b
 	.if \size == 8
@@ -192,6 +204,9 @@ __atommon_\name\size:
 	.cfi_endproc
 	.size	__atommon_\name\size, . - __atommon_\name\size
 	.hidden	am_ask_\name\size
+	.if \size > 1
+	.hidden	am_cross_\name\size
+	.endif
 	.endm
 
 	.text

@@ -453,9 +453,10 @@ enum am_filter_short {
 };
 
 /* For an access where lazy ones are remembered without further questions; `fast` is the stretch, | AM_CELL_LAZY. A stretch
- * that no cell has makes it ask. `bytes` may be a constant, and should be then. */
+ * that no cell has makes it ask. `bytes` may be a constant, and should be then. `past_is_over`: what this thread did before this
+ * stretch does not matter any more (6). */
 static inline __attribute__((always_inline)) enum am_filter_short
-am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool writes, uint64_t *next)
+am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool writes, bool past_is_over, uint64_t *next)
 {
 	const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED), wanted = fast | bytes;
 	uint64_t differs = w ^ wanted, old = w;
@@ -488,7 +489,7 @@ am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool wri
 	if (__builtin_constant_p(bytes == AM_CELL_BYTES) && bytes == AM_CELL_BYTES) {
 		old &= writes ? AM_CELL_LOGGED : kept;
 	} else if ((differs & AM_STRETCH_MASK) != 0) { /* another stretch of ours: no bytes may be lost */
-		if (__builtin_expect((old & AM_CELL_BYTES & ~bytes) != 0, 0))
+		if (__builtin_expect((old & AM_CELL_BYTES & ~bytes) != 0, 0) && !past_is_over)
 			return AM_SHORT_ASK;
 		old &= kept;
 	}

@@ -171,6 +171,7 @@ static inline void am_view_new_stretch(struct am_view *v)
 	const uint64_t next = v->stretch + (UINT64_C(1) << AM_STRETCH_SHIFT);
 
 	am_view_doubt();
+	v->past_is_over = 0;
 	/* There is a block, and its numbers are not used up. */
 	if (am_likely(next >> AM_BLOCK_SHIFT != 0 && next << (64 - AM_BLOCK_SHIFT) != 0))
 		v->stretch = next;
@@ -202,6 +203,15 @@ static inline struct am_open am_view_now(void)
 		struct am_open now;
 	} u = {__atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED)};
 	return u.now;
+}
+
+/* Has this thread logged anything in this generation that matters? If not, nothing that it did so far will matter again: who matters
+ * in a generation does from the first stretch on that logs something in it. */
+static inline bool am_view_counts(const struct am_view *v)
+{
+	const struct am_open now = am_view_now();
+
+	return now.open != 0 && v->counted == now.generation;
 }
 
 /* Outside regions: may an edge have come to this thread since the last cut? */
@@ -306,7 +316,7 @@ static inline __attribute__((always_inline)) bool am_view_fast(struct am_cell *c
 	const struct am_view *v = &am_view;
 	uint64_t next;
 
-	switch (am_filter_short(c, v->fast, bytes, writes, &next)) {
+	switch (am_filter_short(c, v->fast, bytes, writes, v->past_is_over, &next)) {
 	case AM_SHORT_ASK:
 		return false;
 	case AM_SHORT_KNOWN:

@@ -52,6 +52,7 @@ void am_view_new_block(struct am_view *v)
 	if (am_likely(block < AM_BLOCK_OTHER - 1)) {
 		v->stretch = (block << AM_BLOCK_SHIFT) + (UINT64_C(1) << AM_STRETCH_SHIFT);
 		v->mark_head = ~UINT64_C(0); /* a mark must come before what is told late of it */
+		v->counted = 0;
 		am_late_block(v);
 	} else {
 		v->stretch = AM_BLOCK_OTHER << AM_BLOCK_SHIFT; /* no numbers left: has_numbers() */

@@ -17,6 +17,7 @@ struct am_view {
 		};
 	};
 	uint64_t whole; /* fast | AM_CELL_BYTES */
+	uint64_t past_is_over; /* 1: no stretch of this thread before this one matters (filter.h, 6) */
 	struct am_deferred *defer;
 	uint64_t limit;	    /* am_tls.limit while something waits */
 	/* am_tls.head if nothing stands in the way of letting things wait, and nothing was logged since: the newest
@@ -29,6 +30,7 @@ struct am_view {
 	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
 	uint64_t n_forgotten; /* regions that left no record */
 	uint32_t reached;     /* generation */
+	uint32_t counted;     /* generation in which this thread last logged anything that matters, since its block is new */
 	uint32_t depth;	      /* of regions */
 	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
 	uint32_t held;	      /* locks, as far as sections are followed */

@@ -106,7 +106,7 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	s->site = am_site(&am_tls, kind, here);
 	am_defer_enter(here);
 	/* a handler may have come meanwhile */
-	if (!is_usual(v, address, size) || !has_room(v) || am_late_counts(v)) {
+	if (!is_usual(v, address, size) || !has_room(v) || am_view_counts(v)) {
 		am_defer_leave();
 		return false;
 	}

@@ -95,6 +95,7 @@ void am_late_matter(struct am_view *v)
 	__atomic_store_n(&b->first, v->stretch, __ATOMIC_RELAXED);
 	/* partner: the load in does_matter */
 	__atomic_store_n(&b->generation, generation, __ATOMIC_RELEASE);
+	v->counted = generation;
 }
 
 /* Of a stretch that is not an open region. */
@@ -105,13 +106,6 @@ static bool does_matter(const struct block *b, uint64_t stretch)
 	return now.open != 0 &&
 	       __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == now.generation &&
 	       stretch >= __atomic_load_n(&b->first, __ATOMIC_RELAXED);
-}
-
-bool am_late_counts(const struct am_view *v)
-{
-	const struct am_open now = am_view_now();
-
-	return now.open != 0 && blocks[v->stretch >> AM_BLOCK_SHIFT].generation == now.generation;
 }
 
 static uint64_t open_stretch(const struct block *b)

@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) uintptr_t sweep(uintptr_t at, uintp
 	while (c < stop) {
 		struct am_cell old = am_cell_load(c), next = old;
 		uint64_t word;
-		const enum am_filter_short answer = am_filter_short(&old, fast, AM_CELL_BYTES, writes, &word);
+		const enum am_filter_short answer = am_filter_short(&old, fast, AM_CELL_BYTES, writes, false, &word);
 		if (am_likely(answer == AM_SHORT_LAZY)) {
 			*(writes ? &next.w : &next.r) = word;
 			__atomic_store_n(writes ? &c->w : &c->r, word, __ATOMIC_RELAXED);

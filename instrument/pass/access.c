@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned
 	const uintptr_t chunk = am_fast_chunk(v->giants, v->n_giants, at);
 	if (chunk) {
 		struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
-		switch (am_filter_short(c, v->fast, am_fast_bytes(at, size), writes, &next)) {
+		switch (am_filter_short(c, v->fast, am_fast_bytes(at, size), writes, false, &next)) {
 		case AM_SHORT_KNOWN:
 			return true;
 		case AM_SHORT_LAZY:

@@ -153,7 +153,7 @@ static void force(int t, int word, uint64_t bytes, bool writes, bool is_exact)
 }
 
 /* The usual cases in one go must be what the long way says: known, or lazy with nothing to tell. */
-static uint64_t n_short, bad_short;
+static uint64_t n_short, n_short_over, bad_short;
 
 static __attribute__((always_inline)) inline void compare_short(int t, int word, uint64_t bytes, bool writes)
 {
@@ -161,7 +161,7 @@ static __attribute__((always_inline)) inline void compare_short(int t, int word,
 	const struct am_cell c = thin.cell[word];
 	struct am_cell next = c;
 	const enum am_filter_short answer = am_filter_short(&thin.cell[word], stretch | AM_CELL_LAZY, bytes, writes,
-							    writes ? &next.w : &next.r);
+							    thin.past_is_over[t], writes ? &next.w : &next.r);
 
 	n_short += answer != AM_SHORT_ASK;
 	if (answer == AM_SHORT_ASK)
@@ -172,7 +172,9 @@ static __attribute__((always_inline)) inline void compare_short(int t, int word,
 	}
 	const struct am_late late = writes ? am_filter_late_write(c, stretch, bytes) : am_filter_late_read(c, stretch, bytes, false);
 	const struct am_cell lazy = am_filter_lazy(c, stretch, bytes, writes);
-	bad_short += answer != AM_SHORT_LAZY || late.bytes != 0 || next.w != lazy.w || next.r != lazy.r ||
+	const bool is_told = late.bytes != 0 && matters_to(t, late.stretch);
+	n_short_over += late.bytes != 0 && !is_told;
+	bad_short += answer != AM_SHORT_LAZY || is_told || next.w != lazy.w || next.r != lazy.r ||
 		     am_filter_decide(c, stretch, bytes, writes, true, true, 1) != AM_FILTER_LAZY;
 }
 
@@ -263,6 +265,7 @@ static void region_begin(int t)
 			thin.depth[t] = 1;
 		}
 		thin.open_stretch[t] = next_stretch(t);
+		thin.past_is_over[t] = !(thin.open && thin.log_generation[t] == thin.generation);
 		return;
 	}
 	if (thin.is_exposed[t]) {

@@ -17,6 +17,7 @@ enum { ITEMS = 4, LENT = 3 }; /* that wait; places of a table of lent cells */
 static struct {
 	struct am_cell cell[WORDS];
 	uint64_t stretch[THREADS], first[THREADS], open_stretch[THREADS];
+	bool past_is_over[THREADS];
 	uint32_t open, generation, reached[THREADS], log_generation[THREADS];
 	int depth[THREADS], told_depth[THREADS], region_tx[THREADS];
 	bool is_exposed[THREADS], is_dirty[THREADS];
@@ -104,6 +105,7 @@ static uint32_t number_of(uint64_t stretch)
 
 static uint64_t next_stretch(int t)
 {
+	thin.past_is_over[t] = false;
 	return thin.stretch[t] += UINT64_C(1) << AM_STRETCH_SHIFT;
 }
 

@@ -55,6 +55,10 @@ static uint64_t draw_word(uint64_t now)
 	{                                                                                                  \
 		(void)p;                                                                                   \
 		handed_on++;                                                                               \
+	}                                                                                                  \
+	__attribute__((no_caller_saved_registers, target("general-regs-only"))) void am_cross_##name##size(void *p) \
+	{                                                                                                  \
+		handed_on += 1 + (((uintptr_t)p & 7) + (size) <= 8);                                      \
 	}
 AM_FAST_ACCESSES(HAND_ON)
 
@@ -93,7 +97,7 @@ static bool twin(uintptr_t at, unsigned size, bool writes, struct am_cell *c, bo
 		return false;
 	if (am_view_is_idle())
 		return am_view_is_ours(c);
-	switch (am_filter_short(c, am_view.fast, am_fast_bytes(at, size), writes, &next)) {
+	switch (am_filter_short(c, am_view.fast, am_fast_bytes(at, size), writes, am_view.past_is_over, &next)) {
 	case AM_SHORT_ASK:
 		return false;
 	case AM_SHORT_KNOWN:
@@ -130,6 +134,7 @@ int main(int argc, char **argv)
 		memcpy(kept_cells, c, sizeof kept_cells);
 		am_view_set_fast(&am_view, draw(3) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE);
 		am_view.stretch = UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT;
+		am_view.past_is_over = draw(2);
 		/* Outside regions that is said, or what is open has changed since. */
 		am_view_open.word = draw(3);
 		am_view.idle = am_view.fast != AM_STRETCH_NONE ? ~UINT64_C(0) : draw(3);
