@@ -18,7 +18,7 @@ _Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct a
 		       offsetof(struct am_view, stretch) == HOT_V_STRETCH && offsetof(struct am_view, places) == HOT_V_PLACES &&
 		       offsetof(struct am_view, whole) == HOT_V_WHOLE && offsetof(struct am_view, past_is_over) == HOT_V_PAST,
 	       "hot.h");
-_Static_assert(offsetof(struct am_view_open, word) == 0 && AM_CELL_LENT == HOT_LENT, "hot.h");
+_Static_assert(offsetof(struct am_view_open, word) == 0 && offsetof(struct am_view_open, only) == HOT_ONLY && AM_CELL_LENT == HOT_LENT, "hot.h");
 _Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");
 _Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_LOGGED == HOT_LOGGED && AM_CELL_EXACT == HOT_EXACT, "hot.h");
 _Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM_CELL_BYTES) == (uint64_t)HOT_KNOWN8, "hot.h");
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) bool takes(struct am_cell *c, uintp
 static inline __attribute__((always_inline)) bool settles(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)
 {
 	if (am_view.fast == AM_STRETCH_NONE)
-		return am_view_is_idle() && (!c || am_view_is_ours(c));
+		return am_view_is_idle() && (!c || am_view_is_alone() || am_view_is_ours(c));
 	return c && (am_view_fast(c, at, bytes, writes, pc) || takes(c, at, bytes, writes, pc));
 }
 

@@ -176,10 +176,15 @@ __atommon_\name\size:
 	xorq	%fs:HOT_V_WHOLE(%r11), %rcx
 	jmp	6b
 	.endif
-7:	/* Outside regions: no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
+7:	/* Outside regions: does nobody else have any? Or is there no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
 	movq	am_view_open(%rip), %rcx
 	cmpq	%fs:HOT_V_IDLE(%r11), %rcx
 	jne	9b
+	movq	am_view_open+HOT_ONLY(%rip), %rcx
+	xorq	%fs:HOT_V_STRETCH(%r11), %rcx
+	if_other 6f
+	jmp	8b
+6:
 	.if \size < 8 && \size > 1
 	movl	%edi, %ecx
 	andl	$7, %ecx

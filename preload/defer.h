@@ -111,6 +111,7 @@ static inline void am_defer_deepen(struct am_view *v)
 	v->is_waiting = 1;
 	am_view_new_stretch(v);
 	v->past_is_over = !am_view_counts(v);
+	am_view_note_begin(v);
 	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
 	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
 		am_view_set_fast(v, v->stretch | AM_CELL_LAZY);

@@ -31,7 +31,10 @@ extern struct am_view_open {
 		struct am_open now;
 		uint64_t word;
 	};
-	char rest[56];
+	/* The block of the only thread that ever began a region, in place (filter.h); 0: none did; AM_STRETCH_OTHER: several. Outside its
+	 * regions nobody else has one, and what it accesses concerns nobody (filter.h, 2). */
+	uint64_t only;
+	char rest[48];
 } am_view_open __attribute__((visibility("hidden"), aligned(64)));
 
 /* Read by instrumented code at each function's start: which version of it is to run. */
@@ -222,6 +225,16 @@ static inline bool am_view_is_reached(const struct am_view *v)
 	return now.open != 0 && v->reached == now.generation;
 }
 
+/* This thread begins a region. */
+void am_view_enroll(const struct am_view *v);
+static inline void am_view_note_begin(const struct am_view *v)
+{
+	const uint64_t only = __atomic_load_n(&am_view_open.only, __ATOMIC_RELAXED);
+
+	if (am_unlikely(only != AM_STRETCH_OTHER && !am_filter_same_block(only, v->stretch)))
+		am_view_enroll(v);
+}
+
 /* Is there nothing to do for this thread, whatever it accesses? */
 static inline bool am_view_sleeps(void)
 {
@@ -238,6 +251,12 @@ static inline bool am_view_is_idle(void)
 	return __atomic_load_n(&am_view_open.word, __ATOMIC_RELAXED) == am_view.idle;
 }
 
+/* Nor for any other, wherever: did nobody else ever begin a region? */
+static inline bool am_view_is_alone(void)
+{
+	return am_filter_same_block(__atomic_load_n(&am_view_open.only, __ATOMIC_RELAXED), am_view.stretch);
+}
+
 static inline bool am_view_is_ours(const struct am_cell *c)
 {
 	return am_fast_is_ours(c, am_view.stretch);
@@ -246,7 +265,11 @@ static inline bool am_view_is_ours(const struct am_cell *c)
 /* Is there nothing to do for an access of up to 8 bytes, of any kind? If not, ask further. */
 static inline bool am_view_passes(uintptr_t address, unsigned size)
 {
-	if (!am_view_is_idle() || (address & 7) + size > 8)
+	if (!am_view_is_idle())
+		return false;
+	if (am_view_is_alone())
+		return true;
+	if ((address & 7) + size > 8)
 		return false;
 	const struct am_cell *c = am_shadow_find(address);
 	return !c || am_view_is_ours(c);
@@ -338,7 +361,7 @@ static inline __attribute__((always_inline)) bool am_view_is_done(uintptr_t at, 
 	if (!chunk) /* nobody was near: the usual thing outside regions */
 		return am_likely(am_view_is_idle());
 	struct am_cell *c = am_shadow_cell(chunk, size == 8 ? at : at & ~(uintptr_t)7);
-	return am_view_fast(c, at, am_fast_bytes(at, size), writes, pc) || (am_view_is_idle() && am_view_is_ours(c));
+	return am_view_fast(c, at, am_fast_bytes(at, size), writes, pc) || (am_view_is_idle() && (am_view_is_alone() || am_view_is_ours(c)));
 }
 
 #endif

@@ -66,6 +66,8 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 	struct am_cell *c = am_shadow_find(at);
 	if (am_view_is_idle()) { /* another's, which does not matter; or of two words, or more */
 		struct am_cell *last = am_shadow_find(at + size - 1);
+		if (am_view_is_alone())
+			return;
 		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_idle(&am_view, am_cell_load(c), what & AM_ASK_WRITES)) &&
 		    (c == last || !last || am_view_is_ours(last) ||
 		     am_late_is_idle(&am_view, am_cell_load(last), what & AM_ASK_WRITES)))

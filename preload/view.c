@@ -154,6 +154,15 @@ void am_view_count_open(void)
 					    __ATOMIC_RELAXED));
 }
 
+void am_view_enroll(const struct am_view *v)
+{
+	uint64_t none = 0;
+
+	if (!__atomic_compare_exchange_n(&am_view_open.only, &none, v->stretch & AM_STRETCH_OTHER, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		__atomic_store_n(&am_view_open.only, AM_STRETCH_OTHER, __ATOMIC_SEQ_CST);
+}
+
 void am_view_begin(void)
 {
 	struct am_view *v = &am_view;
@@ -161,6 +170,7 @@ void am_view_begin(void)
 	if (v->depth++ != 0)
 		return;
 	am_view_new_stretch(v);
+	am_view_note_begin(v);
 	if (v->defer)
 		__atomic_store_n(&v->defer->open, v->stretch | AM_EXPOSED, __ATOMIC_RELEASE);
 	am_view_count_open();

@@ -12,7 +12,7 @@ enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK, LONG = 256 };
 /* Outside regions: up to the first word that is another's, and matters. */
 static uintptr_t skip_idle(uintptr_t at, uintptr_t end, bool writes)
 {
-	const uintptr_t chunk = am_shadow_chunk(at);
+	const uintptr_t chunk = am_view_is_alone() ? 0 : am_shadow_chunk(at);
 
 	if (!chunk)
 		return end;

@@ -93,6 +93,8 @@ static bool twin(uintptr_t at, unsigned size, bool writes, struct am_cell *c, bo
 	uint64_t next;
 
 	*has_place = false;
+	if (am_view_is_idle() && am_view_is_alone())
+		return true;
 	if (!am_fast_is_in_word(at, size))
 		return false;
 	if (am_view_is_idle())
@@ -137,10 +139,11 @@ int main(int argc, char **argv)
 		am_view.past_is_over = draw(2);
 		/* Outside regions that is said, or what is open has changed since. */
 		am_view_open.word = draw(3);
+		am_view_open.only = draw(5) << AM_BLOCK_SHIFT;
 		am_view.idle = am_view.fast != AM_STRETCH_NONE ? ~UINT64_C(0) : draw(3);
 		*place = 0;
 		struct am_cell wanted = c[0];
-		const bool is_settled = is_far ? am_view_is_idle() && am_fast_is_in_word(at, size) : twin(at, size, writes, &wanted, &has_place);
+		const bool is_settled = is_far ? am_view_is_idle() && (am_view_is_alone() || am_fast_is_in_word(at, size)) : twin(at, size, writes, &wanted, &has_place);
 		handed_on = 0;
 		const uintptr_t pc = accesses[which].call(at);
 		const bool is_same = handed_on ? memcmp(kept_cells, c, sizeof kept_cells) == 0 && *place == 0
