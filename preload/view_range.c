@@ -7,7 +7,7 @@
 #include "preload/shadow.h"
 
 /* Bytes: the unit of numbering; what one chunk of cells is for; from so many on a range spares the places. */
-enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK, LONG = 256 };
+enum { LINE = 64, CHUNK = 1 << AM_SHADOW_CHUNK, SHORT = 32, LONG = 256 };
 
 /* Outside regions: up to the first word that is another's, and matters. */
 static uintptr_t skip_idle(uintptr_t at, uintptr_t end, bool writes)
@@ -48,6 +48,25 @@ static inline __attribute__((always_inline)) uintptr_t pass(uintptr_t at, uintpt
 		}
 	}
 	return at;
+}
+
+/* In regions, a few words of one chunk, such as a short string: is that all? If not, what is done is known when it is done again. */
+static inline __attribute__((always_inline)) bool is_short(uintptr_t at, size_t size, bool writes, uintptr_t pc)
+{
+	const struct am_view *v = &am_view;
+	const uintptr_t end = at + size, chunk = am_shadow_chunk(at);
+
+	if (size - 1 >= SHORT || v->fast == AM_STRETCH_NONE || !chunk || (at ^ (end - 1)) >> AM_SHADOW_CHUNK != 0)
+		return false;
+	struct am_cell *c = am_shadow_cell(chunk, at & ~(uintptr_t)7);
+	uint64_t bytes = ((UINT64_C(1) << size) - 1) << (at & 7); /* of all words */
+	for (;; c++, bytes >>= 8, at = (at | 7) + 1) {
+		if (!am_view_fast(c, at, bytes & AM_CELL_BYTES, writes, pc) &&
+		    !am_late_take(v, c, at, bytes & AM_CELL_BYTES, writes, pc))
+			return false;
+		if (bytes <= AM_CELL_BYTES)
+			return true;
+	}
 }
 
 /* What became of a cell becomes of all behind it that are the same as it was: the cells of a range mostly are. Up to the first other. */
@@ -175,6 +194,8 @@ static inline __attribute__((always_inline)) void walk(enum am_kind kind, uintpt
 
 void am_view_range(enum am_kind kind, uintptr_t address, size_t size, struct am_here here)
 {
+	if (kind == AM_READ ? is_short(address, size, false, here.pc) : kind == AM_WRITE && is_short(address, size, true, here.pc))
+		return;
 	walk(kind, address, size, (struct also){0, 0}, here);
 }
 
