@@ -25,12 +25,14 @@ _Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM
 _Static_assert(AM_NEWEST_MASK == (uint64_t)HOT_NEWEST && (AM_NEWEST_MASK | AM_CELL_BYTES) == (uint64_t)HOT_NEWEST8, "hot.h");
 _Static_assert(AM_BLOCK_SHIFT == HOT_BLOCK && AM_MORE_SHIFT == 8 && AM_PLACES_MASK == HOT_PLACES_MASK, "hot.h");
 
-/* Most of what is asked in regions is the first access to memory that is nobody's: it was allocated, and filled outside. */
+/* Most of what is asked in regions is the first access to memory that is nobody's: it was allocated, and filled outside; or to what came with
+ * a lock. */
 static inline __attribute__((always_inline)) bool takes(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)
 {
 	const struct am_view *v = &am_view;
 
-	if (!c || v->fast == AM_STRETCH_NONE || !am_late_take_free(v, c, bytes, writes))
+	if (!c || v->fast == AM_STRETCH_NONE ||
+	    (!am_late_take_free(v, c, bytes, writes) && !am_late_take_over(v, c, bytes, writes)))
 		return false;
 	am_view_put_place(am_view_place(v->places, c, writes), at, pc);
 	return true;

@@ -77,6 +77,31 @@ static inline bool am_late_is_over(uint64_t w, uint64_t newest)
 	return !(w & AM_CELL_LENT) && am_filter_same_block(newest, over) && newest <= over;
 }
 
+/* What the cell holds is over: it is of this stretch now, with nothing else in it. */
+static inline __attribute__((always_inline)) bool am_late_replace(struct am_cell *c, struct am_cell old, uint64_t stretch, uint64_t bytes,
+								  bool writes)
+{
+	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_EVER, 0}, stretch, bytes, writes);
+
+	/* From another in one step: of two who come at once the second sees the first. */
+	if (am_filter_same_block(old.w, stretch) && !(old.w & AM_CELL_LENT))
+		__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
+	else if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* If it is another's and known to be over: the cells that come with a lock, but for the first. Without its place. */
+static inline __attribute__((always_inline)) bool am_late_take_over(const struct am_view *v, struct am_cell *c, uint64_t bytes, bool writes)
+{
+	const struct am_cell old = am_cell_load(c);
+	const uint64_t stretch = v->fast & AM_STRETCH_MASK;
+
+	return !am_filter_same_block(old.w, stretch) && am_late_is_over(old.w, am_filter_newest(old)) &&
+	       am_late_replace(c, old, stretch, bytes, writes);
+}
+
 /*
  * For an access that am_filter_short() does not answer while `fast` is set, so that lazy ones need no questions: if its
  * cell is nobody's, or what it holds does not matter (filter.h, 6), it is ours now, with nothing else in it. That it does not
@@ -100,14 +125,7 @@ static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c,
 		if (!is_ours && !(old.w & AM_CELL_LENT) && old.w >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER)
 			am_tls.lane->over = newest;
 	}
-	const struct am_cell next = am_filter_lazy((struct am_cell){old.w & AM_CELL_EVER, 0}, stretch, bytes, writes);
-	/* From another in one step: of two who come at once the second sees the first. */
-	if (is_ours)
-		__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
-	else if (!__atomic_compare_exchange_n(&c->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		return false;
-	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
-	return true;
+	return am_late_replace(c, old, stretch, bytes, writes);
 }
 
 static inline bool am_late_take(const struct am_view *v, struct am_cell *c, uintptr_t address, uint64_t bytes,

@@ -32,6 +32,11 @@ void am_view_wake(void)
 {
 }
 
+void am_view_enroll(const struct am_view *v)
+{
+	(void)v;
+}
+
 void am_view_begin(void)
 {
 }
