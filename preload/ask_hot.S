@@ -56,25 +56,13 @@
 	.endm
 
 	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 this thread's am_view. */
-	.macro	access name, size, writes
-	.globl	__atommon_\name\size
-	.type	__atommon_\name\size, @function
-	.p2align 4
-__atommon_\name\size:
-	.cfi_startproc
-	.if \size == 8
-	testb	$7, %dil
-	jne	am_cross_\name\size
-	.endif
+	.macro	inside name, size, writes
 	keep	%rax
 	keep	%rcx
 	.if \size < 8
 	keep	%rdx
 	.endif
 	.cfi_remember_state
-	movq	am_view@gottpoff(%rip), %r11
-	cmpq	$0, %fs:HOT_V_FAST(%r11)
-	js	7f	/* AM_STRETCH_NONE */
 	.if \size < 8
 	movl	%edi, %ecx
 	andl	$7, %ecx
@@ -176,22 +164,29 @@ __atommon_\name\size:
 	xorq	%fs:HOT_V_WHOLE(%r11), %rcx
 	jmp	6b
 	.endif
-7:	/* Outside regions: does nobody else have any? Or is there no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
-	movq	am_view_open(%rip), %rcx
-	cmpq	%fs:HOT_V_IDLE(%r11), %rcx
-	jne	9b
-	movq	am_view_open+HOT_ONLY(%rip), %rcx
-	xorq	%fs:HOT_V_STRETCH(%r11), %rcx
-	if_other 6f
-	jmp	8b
+	.endm
+
+	/* Outside regions: does nobody else have any? Or is there no cell, or one that is nobody's, or ours and not lent (am_fast_is_idle)? */
+	.macro	outside name, size
+	movq	%fs:HOT_V_IDLE(%r11), %r11
+	cmpq	%r11, am_view_open(%rip)
+	jne	am_ask_\name\size
+	movq	am_view@gottpoff(%rip), %r11
+	movq	%fs:HOT_V_STRETCH(%r11), %r11
+	xorq	am_view_open+HOT_ONLY(%rip), %r11
+	cmpq	below(%rip), %r11
+	jae	6f
+	ret
 6:
+	keep	%rax
+	keep	%rcx
 	.if \size < 8 && \size > 1
 	movl	%edi, %ecx
 	andl	$7, %ecx
 	cmpl	$(8 - \size), %ecx
-	ja	10b
+	ja	7f
 	.endif
-	chunk_or 8b
+	chunk_or 8f
 	.if \size == 8
 	movq	(%rax,%rdi,2), %rcx
 	.else
@@ -200,18 +195,56 @@ __atommon_\name\size:
 	movq	(%rax,%rcx,2), %rcx
 	.endif
 	cmpq	below(%rip), %rcx
-	jb	8b
+	jb	8f
+	movq	am_view@gottpoff(%rip), %r11
 	xorq	%fs:HOT_V_STRETCH(%r11), %rcx
 	testl	$HOT_LENT, %ecx
-	jne	9b
-	if_other 9b
-	jmp	8b
-	.cfi_endproc
-	.size	__atommon_\name\size, . - __atommon_\name\size
+	jne	9f
+	if_other 9f
+8:
+	.cfi_remember_state
+	back	%rcx
+	back	%rax
+	ret
+	.cfi_restore_state
+	.cfi_remember_state
+9:
+	back	%rcx
+	back	%rax
+	jmp	am_ask_\name\size
+	.cfi_restore_state
+	.if \size < 8 && \size > 1
+7:
+	back	%rcx
+	back	%rax
+	jmp	am_cross_\name\size
+	.endif
+	.endm
+
+	.macro	access name, size, writes
+	.globl	__atommon_\name\size
+	.type	__atommon_\name\size, @function
 	.hidden	am_ask_\name\size
 	.if \size > 1
 	.hidden	am_cross_\name\size
 	.endif
+	.p2align 4
+__atommon_\name\size:
+	.cfi_startproc
+	.if \size == 8
+	testb	$7, %dil
+	jne	am_cross_\name\size
+	.endif
+	movq	am_view@gottpoff(%rip), %r11
+	cmpq	$0, %fs:HOT_V_FAST(%r11)
+	js	7f	/* AM_STRETCH_NONE */
+	.cfi_remember_state
+	inside	\name, \size, \writes
+	.cfi_restore_state
+7:
+	outside	\name, \size
+	.cfi_endproc
+	.size	__atommon_\name\size, . - __atommon_\name\size
 	.endm
 
 	.text
