@@ -84,9 +84,8 @@ bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
 		return false;
 	start(v, here);
 	const uint64_t site = am_site(&am_tls, AM_ACQUIRE, here);
-	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v))) /* a handler, meanwhile */
+	if (am_unlikely(is_logged(v)) || !am_defer_enter_room(v, here)) /* a handler, meanwhile */
 		return false;
-	am_defer_enter(here);
 	am_defer_append(v, AM_ACQUIRE, mutex, site << 32);
 	if (am_after.has_sections && v->held++ == 0)
 		am_defer_deepen(v);
@@ -127,11 +126,14 @@ bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
 	if (d->n == 0)
 		return false;
 	const uint64_t site = v->depth != 0 ? am_site(&am_tls, AM_RELEASE, here) : 0;
-	const uint32_t at = find(d, mutex);
-	if (at == d->n || is_logged(v) || (v->depth != 0 && d->n == AM_DEFER_MAX))
-		return false;
 	bool is_done = true;
 	am_defer_enter(here);
+	/* As it is now, for a handler may have come meanwhile. */
+	const uint32_t at = find(d, mutex);
+	if (at == d->n || is_logged(v) || (v->depth != 0 && d->n == AM_DEFER_MAX)) {
+		am_defer_leave();
+		return false;
+	}
 	const bool ends = am_after.has_sections && v->held == 1;
 	if (ends && v->depth == 1) {
 		is_done = am_defer_forget(v);
@@ -164,9 +166,8 @@ bool am_defer_begin_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, st
 		return false;
 	start(v, here);
 	const uint64_t site = am_site(&am_tls, kind, here);
-	if (am_unlikely(v->defer->n == AM_DEFER_MAX || is_logged(v)))
+	if (am_unlikely(is_logged(v)) || !am_defer_enter_room(v, here))
 		return false;
-	am_defer_enter(here);
 	am_defer_append(v, kind, object, site << 32 | aux);
 	am_defer_deepen(v);
 	calm_down(v);
@@ -206,9 +207,11 @@ bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, stru
 		return false;
 	catch_up(v);
 	const uint64_t site = v->depth > 1 ? am_site(&am_tls, kind, here) : 0;
-	if (!v->is_waiting || (v->depth > 1 && v->defer->n == AM_DEFER_MAX))
-		return false;
 	am_defer_enter(here);
+	if (!v->is_waiting || (v->depth > 1 && v->defer->n == AM_DEFER_MAX)) {
+		am_defer_leave();
+		return false;
+	}
 	if (v->depth > 1) {
 		am_defer_append(v, kind, object, site << 32 | aux);
 		v->depth--;

@@ -77,6 +77,16 @@ static inline void am_defer_leave(void)
 	am_tls.event = 0;
 }
 
+/* The same, to append an item. False: there is no room, for a handler may have come since that was asked. */
+static inline bool am_defer_enter_room(const struct am_view *v, struct am_here here)
+{
+	am_defer_enter(here);
+	if (am_likely(v->defer->n < AM_DEFER_MAX))
+		return true;
+	am_defer_leave();
+	return false;
+}
+
 static inline void am_defer_append(struct am_view *v, enum am_kind kind, uintptr_t object, uint64_t where)
 {
 	struct am_deferred *d = v->defer;
@@ -149,10 +159,8 @@ static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mut
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e;
 
-	if (!am_defer_is_calm(v) || am_unlikely(v->defer->n == AM_DEFER_MAX) ||
-	    (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)))
+	if (!am_defer_is_calm(v) || (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || !am_defer_enter_room(v, here))
 		return am_defer_acquire_slowly(mutex, here);
-	am_defer_enter(here);
 	am_defer_append(v, AM_ACQUIRE, mutex, e->site);
 	if (am_after.has_sections && v->held++ == 0)
 		am_defer_deepen(v);
@@ -187,9 +195,8 @@ static inline bool am_defer_release(uintptr_t mutex, struct am_here here)
 		return true;
 	}
 	const struct am_pc_cached *p = am_site_pc_entry(&am_tls, here.pc);
-	if (am_unlikely(d->n == AM_DEFER_MAX || p->pc != here.pc))
+	if (am_unlikely(p->pc != here.pc) || !am_defer_enter_room(v, here))
 		return am_defer_release_slowly(mutex, here);
-	am_defer_enter(here);
 	am_defer_append(v, AM_RELEASE, mutex, p->site);
 	d->taken--;
 	am_defer_leave();
@@ -202,10 +209,8 @@ static inline bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t 
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e;
 
-	if (!am_defer_is_calm(v) || am_unlikely(v->defer->n == AM_DEFER_MAX) ||
-	    (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)))
+	if (!am_defer_is_calm(v) || (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || !am_defer_enter_room(v, here))
 		return am_defer_begin_slowly(kind, object, aux, here);
-	am_defer_enter(here);
 	am_defer_append(v, kind, object, e->site | aux);
 	am_defer_deepen(v);
 	am_defer_leave();

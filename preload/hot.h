@@ -54,7 +54,7 @@
 #define HOT_V_STRETCH 16
 #define HOT_V_PLACES 24
 #define HOT_V_WHOLE 56
-#define HOT_V_PAST 64
+#define HOT_V_PAST 151
 #define HOT_ONLY 8
 #define HOT_GIANT 28
 #define HOT_GIANTS 0x80000

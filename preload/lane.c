@@ -157,6 +157,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 		lane->n_pending = lane->room = lane->torn_at = 0;
 		lane->site_misses = lane->site_fills = 0;
 		lane->is_pc_only = lane->depth = 0;
+		lane->synced = 0;
 		am_site_clear(lane);
 		memset(lane->names, 0, sizeof lane->names);
 		t->head = at;

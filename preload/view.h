@@ -17,7 +17,6 @@ struct am_view {
 		};
 	};
 	uint64_t whole; /* fast | AM_CELL_BYTES */
-	uint64_t past_is_over; /* 1: no stretch of this thread before this one matters (filter.h, 6) */
 	struct am_deferred *defer;
 	uint64_t limit;	    /* am_tls.limit while something waits */
 	/* am_tls.head if nothing stands in the way of letting things wait, and nothing was logged since: the newest
@@ -27,8 +26,7 @@ struct am_view {
 	uint64_t own_units; /* of this thread's ring, written here */
 	uint64_t others; /* am_view_others() when last looked */
 	uint64_t marked;      /* stretch that has a mark, or is covered by one */
-	uint64_t synced;      /* stretch of another thread behind whose mark this thread came last */
-	uint64_t n_forgotten; /* regions that left no record */
+	uint32_t n_forgotten; /* regions that left no record */
 	uint32_t reached;     /* generation */
 	uint32_t counted;     /* generation in which this thread last logged anything that matters, since its block is new */
 	uint32_t depth;	      /* of regions */
@@ -38,6 +36,7 @@ struct am_view {
 	uint8_t has_stack;    /* what others did on its stack before was forgotten */
 	uint8_t is_waiting;   /* the outermost region is open and not told */
 	uint8_t is_telling;   /* what waits is being told */
+	uint8_t past_is_over; /* no stretch of this thread before this one matters (filter.h, 6) */
 };
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec"), aligned(64)));

@@ -177,9 +177,9 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 	if (!is_open && !does_matter(b, late.stretch))
 		return false;
 	if (b->thread != am_tls.id - 1 &&
-	    !(am_filter_same_block(v->synced, late.stretch) && v->synced >= late.stretch)) {
+	    !(am_filter_same_block(am_tls.lane->synced, late.stretch) && am_tls.lane->synced >= late.stretch)) {
 		log_mark(v, b->thread, 0, here.cfa); /* from here on we come behind its mark */
-		v->synced = late.stretch;
+		am_tls.lane->synced = late.stretch;
 	}
 	for (unsigned at = 0; at < 8;) {
 		unsigned n = 0;
