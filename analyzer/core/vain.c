@@ -17,6 +17,8 @@
 /* READS: of a look; of more the oldest count. HELD: cycles that wait. VOIDS: reads that went on in doubt and
  * were in vain, the newest. */
 enum { READS = 32, HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
+/* CLASSES: of addresses, for a quick no to the question whether a look has read something. */
+enum { LOG2_CLASSES = 8, CLASSES = 1 << LOG2_CLASSES };
 
 #define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
 #define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
@@ -37,9 +39,11 @@ struct read {
 	bool is_attempt;
 };
 
+/* Once a look is full, each read takes the place of the oldest: so they stand in a ring. */
 struct thread {
-	struct read read[READS]; /* of the open look, oldest first */
-	uint32_t n;
+	struct read read[READS]; /* of the open look, from `first` on, oldest first: read_at */
+	uint32_t first, n;
+	uint8_t in_class[CLASSES]; /* how many of them are of each class of addresses */
 	uint32_t acquired, waited;
 	uint32_t depth; /* of regions */
 };
@@ -123,6 +127,34 @@ void am_vain_free(struct am_vain *v)
 	am_mem_free(v->mem, v->queue, sizeof *v->queue * v->room);
 	am_mem_free(v->mem, v->held, sizeof *v->held * HELD);
 	am_mem_free(v->mem, v, sizeof *v);
+}
+
+/* The reads of a look, from 0 on. */
+static struct read *read_at(struct thread *t, uint32_t i)
+{
+	return &t->read[(t->first + i) % READS];
+}
+
+static uint8_t *class_of(struct thread *t, uint64_t object)
+{
+	return &t->in_class[(object * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LOG2_CLASSES)];
+}
+
+static void read_push(struct thread *t, const struct read *r)
+{
+	assert(t->n < READS);
+	*read_at(t, t->n++) = *r;
+	++*class_of(t, r->object);
+}
+
+static void read_remove(struct thread *t, uint32_t at)
+{
+	--*class_of(t, read_at(t, at)->object);
+	t->n--;
+	if (at == 0)
+		t->first++;
+	for (uint32_t i = at; at && i < t->n; i++)
+		*read_at(t, i) = *read_at(t, i + 1);
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */
@@ -219,7 +251,7 @@ static bool is_void(const struct am_vain *v, uint64_t index)
 static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 {
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
-	const struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
+	struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
 	const uint64_t index = a->told ? a->told : a->index;
 
 	if (a->kind != AM_READ)
@@ -227,7 +259,7 @@ static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 	if (is_void(v, index))
 		return IN_VAIN;
 	for (uint32_t i = 0; t && i < t->n; i++)
-		if (t->read[i].index == index)
+		if (read_at(t, i)->index == index)
 			return OPEN;
 	return COUNTS;
 }
@@ -287,11 +319,10 @@ static void judge_again(struct am_vain *v)
 /* It is known now: the read leaves its look. */
 static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
 {
-	const struct read r = t->read[at];
+	const struct read r = *read_at(t, at);
 
-	t->n--;
+	read_remove(t, at);
 	v->n_reads--;
-	memmove(&t->read[at], &t->read[at + 1], (t->n - at) * sizeof *t->read);
 	if (r.is_attempt)
 		return;
 	if (r.position != GONE) {
@@ -324,11 +355,25 @@ static bool is_same(const struct read *r, const struct am_event *ev)
 	return r->object == ev->object && r->size == ev->size;
 }
 
+/* Is its look open, for plain reads too? */
+static bool is_looking(struct thread *t)
+{
+	return t->n && !read_at(t, t->n - 1)->is_settled;
+}
+
+/* May the look have read this? False: it has not. */
+static bool may_have(struct thread *t, const struct am_event *ev)
+{
+	return *class_of(t, ev->object);
+}
+
 /* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
 static void settle_look(struct am_vain *v, struct thread *t, const struct am_event *write)
 {
+	if (!is_looking(t) && !may_have(t, write))
+		return; /* all are settled, which only atomic ones are */
 	for (uint32_t i = t->n; i-- > 0;) {
-		struct read *r = &t->read[i];
+		struct read *r = read_at(t, i);
 		if (r->is_atomic && !is_same(r, write)) {
 			let_go(v, r);
 			r->is_settled = true;
@@ -341,8 +386,8 @@ static void settle_look(struct am_vain *v, struct thread *t, const struct am_eve
 /* Those reads of the look that this read makes in vain. */
 static void supersede(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = t->n; i-- > 0;) {
-		const struct read *r = &t->read[i];
+	for (uint32_t i = may_have(t, ev) ? t->n : 0; i-- > 0;) {
+		const struct read *r = read_at(t, i);
 		if (is_same(r, ev) && !r->is_settled &&
 		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE || r->waited != t->waited))
 			decide(v, t, i, IN_VAIN);
@@ -352,8 +397,8 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 /* An update found what was read before: those reads may as well have been made together with it. */
 static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = t->n; i-- > 0;) {
-		const struct read *r = &t->read[i];
+	for (uint32_t i = may_have(t, ev) ? t->n : 0; i-- > 0;) {
+		const struct read *r = read_at(t, i);
 		if (is_same(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
 								     r->value == ev->value)))
 			decide(v, t, i, IN_VAIN);
@@ -366,9 +411,12 @@ static void confirm(struct am_vain *v, struct thread *t, const struct am_event *
  */
 static void release(struct am_vain *v, struct thread *t)
 {
+	/* Numbers only rise: if the ends are alike, all are. */
+	if (read_at(t, 0)->acquired == read_at(t, t->n - 1)->acquired)
+		return;
 	for (uint32_t i = t->n; i-- > 0;)
 		for (uint32_t k = i + 1; k < t->n; k++) {
-			const struct read *r = &t->read[i], *later = &t->read[k];
+			const struct read *r = read_at(t, i), *later = read_at(t, k);
 			if (!r->is_settled && r->object == later->object && r->size == later->size &&
 			    r->acquired < later->acquired) {
 				decide(v, t, i, IN_VAIN);
@@ -382,15 +430,16 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
 	uint32_t first = 0;
 
-	while (first < t->n && !is_same(&t->read[first], ev))
+	while (first < t->n && !is_same(read_at(t, first), ev))
 		first++;
 	for (uint32_t i = t->n; i-- > first;)
-		if (is_same(&t->read[i], ev) || !t->read[i].is_settled)
+		if (is_same(read_at(t, i), ev) || !read_at(t, i)->is_settled)
 			decide(v, t, i, IN_VAIN);
 	if (t->n == READS)
 		decide(v, t, 0, COUNTS);
-	t->read[t->n++] = (struct read){.position = GONE, .index = UINT64_MAX, .object = ev->object, .size = ev->size,
-					.site = NOWHERE, .acquired = t->acquired, .is_atomic = true, .is_attempt = true};
+	const struct read attempt = {.position = GONE, .index = UINT64_MAX, .object = ev->object, .size = ev->size,
+				     .site = NOWHERE, .acquired = t->acquired, .is_atomic = true, .is_attempt = true};
+	read_push(t, &attempt);
 	v->n_reads++;
 }
 
@@ -400,10 +449,11 @@ static void add_read(struct am_vain *v, struct thread *t, const struct am_event 
 		decide(v, t, 0, COUNTS);
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
-	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
-					.size = ev->size, .site = site, .acquired = t->acquired, .waited = t->waited,
-					.value = ev->value, .has_value = ev->flags & AM_HAS_VALUE,
-					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
+	const struct read r = {.position = position, .index = ev->index, .object = ev->object, .size = ev->size,
+			       .site = site, .acquired = t->acquired, .waited = t->waited, .value = ev->value,
+			       .has_value = ev->flags & AM_HAS_VALUE,
+			       .is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
+	read_push(t, &r);
 	v->n_reads++;
 }
 
@@ -438,12 +488,6 @@ static bool is_silent(enum am_kind kind)
 	default:
 		return false;
 	}
-}
-
-/* Is its look open, for plain reads too? */
-static bool is_looking(const struct thread *t)
-{
-	return t->n && !t->read[t->n - 1].is_settled;
 }
 
 static void on_read(struct am_vain *v, const struct am_event *ev)
@@ -545,7 +589,7 @@ void am_vain_hurry(struct am_vain *v)
 		if (!v->threads.at[i].key || !t)
 			continue;
 		for (uint32_t k = 0; k < t->n; k++)
-			let_go(v, &t->read[k]);
+			let_go(v, read_at(t, k));
 	}
 	advance(v);
 	assert(v->first == v->next);
@@ -556,7 +600,7 @@ void am_vain_finish(struct am_vain *v)
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
 		while (v->threads.at[i].key && t && t->n)
-			decide(v, t, 0, v->config.keeps_settled && t->read[0].is_settled ? COUNTS : IN_VAIN);
+			decide(v, t, 0, v->config.keeps_settled && read_at(t, 0)->is_settled ? COUNTS : IN_VAIN);
 	}
 	advance(v);
 	judge_again(v);
