@@ -233,10 +233,12 @@ static bool open_reporter(void)
 	return live.reporter != NULL;
 }
 
+/* Nobody behind the regions asks when a function was entered or left. */
 static void behind_regions(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
-	am_waited_event(live.waited, event);
+	if (event->kind != AM_ENTER && event->kind != AM_LEAVE_FN)
+		am_waited_event(live.waited, event);
 }
 
 static void behind_waited(void *ctx, const struct am_event *event)

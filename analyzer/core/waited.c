@@ -241,9 +241,10 @@ static void pass(struct am_waited *w, const struct am_event *ev)
 	w->config.out(w->config.ctx, ev);
 }
 
-static void access(struct am_waited *w, const struct am_event *ev)
+/* One of which it is known that there are such words. */
+static __attribute__((noinline)) void access(struct am_waited *w, const struct am_event *ev)
 {
-	if (!w->words.n || !is_of_word(w, ev)) {
+	if (!is_of_word(w, ev)) {
 		pass(w, ev);
 		return;
 	}
@@ -253,17 +254,11 @@ static void access(struct am_waited *w, const struct am_event *ev)
 		pass(w, &marked);
 }
 
-void am_waited_event(struct am_waited *w, const struct am_event *ev)
+static __attribute__((noinline)) void other(struct am_waited *w, const struct am_event *ev)
 {
 	bool is_news = false;
 
 	switch (ev->kind) {
-	case AM_READ:
-	case AM_WRITE:
-	case AM_UPDATE:
-	case AM_LATE:
-		access(w, ev);
-		return;
 	case AM_BEGIN:
 	case AM_END:
 		boundary(w, ev);
@@ -289,4 +284,16 @@ void am_waited_event(struct am_waited *w, const struct am_event *ev)
 	pass(w, ev);
 	if (is_news && w->n_held)
 		judge_again(w, false);
+}
+
+void am_waited_event(struct am_waited *w, const struct am_event *ev)
+{
+	const bool is_access = (ev->kind >= AM_READ && ev->kind <= AM_UPDATE) || ev->kind == AM_LATE;
+
+	if (!is_access)
+		other(w, ev);
+	else if (w->words.n)
+		access(w, ev);
+	else
+		pass(w, ev);
 }
