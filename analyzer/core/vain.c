@@ -140,11 +140,16 @@ static uint8_t *class_of(struct thread *t, uint64_t object)
 	return &t->in_class[(object * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LOG2_CLASSES)];
 }
 
-static void read_push(struct thread *t, const struct read *r)
+/* One more, of which object and size are known; the rest is to be filled in. Where it stays: a copy of what was just written
+ * in parts would stall. */
+static struct read *read_push(struct thread *t, const struct am_event *ev)
 {
 	assert(t->n < READS);
-	*read_at(t, t->n++) = *r;
-	++*class_of(t, r->object);
+	struct read *r = read_at(t, t->n++);
+	r->object = ev->object;
+	r->size = ev->size;
+	++*class_of(t, ev->object);
+	return r;
 }
 
 static void read_remove(struct thread *t, uint32_t at)
@@ -437,9 +442,14 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 			decide(v, t, i, IN_VAIN);
 	if (t->n == READS)
 		decide(v, t, 0, COUNTS);
-	const struct read attempt = {.position = GONE, .index = UINT64_MAX, .object = ev->object, .size = ev->size,
-				     .site = NOWHERE, .acquired = t->acquired, .is_atomic = true, .is_attempt = true};
-	read_push(t, &attempt);
+	struct read *r = read_push(t, ev);
+	r->position = GONE;
+	r->index = UINT64_MAX;
+	r->site = NOWHERE;
+	r->acquired = t->acquired;
+	r->waited = 0;
+	r->has_value = r->is_settled = false;
+	r->is_atomic = r->is_attempt = true;
 	v->n_reads++;
 }
 
@@ -449,11 +459,16 @@ static void add_read(struct am_vain *v, struct thread *t, const struct am_event 
 		decide(v, t, 0, COUNTS);
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
-	const struct read r = {.position = position, .index = ev->index, .object = ev->object, .size = ev->size,
-			       .site = site, .acquired = t->acquired, .waited = t->waited, .value = ev->value,
-			       .has_value = ev->flags & AM_HAS_VALUE,
-			       .is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
-	read_push(t, &r);
+	struct read *r = read_push(t, ev);
+	r->position = position;
+	r->index = ev->index;
+	r->value = ev->value;
+	r->site = site;
+	r->acquired = t->acquired;
+	r->waited = t->waited;
+	r->has_value = ev->flags & AM_HAS_VALUE;
+	r->is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK;
+	r->is_settled = r->is_attempt = false;
 	v->n_reads++;
 }
 
