@@ -220,6 +220,6 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 	const struct am_end to = am_now_end(now);
 	fill_edge(c, &fill, from, &to, AM_EDGE_CONFLICT);
 	walk_back(c, now->slot, from, fill_edge, &fill);
-	c->best = *cycle;
+	am_cycle_copy(&c->best, cycle);
 	c->found = true;
 }

@@ -68,6 +68,7 @@ struct am_vain {
 	uint64_t first, next;
 	struct am_cycle *held;
 	uint32_t n_held;
+	bool is_news; /* something was decided since they were judged */
 	uint64_t voids[VOIDS], n_voids;
 	struct am_vain_stats stats;
 };
@@ -298,7 +299,7 @@ void am_vain_cycle(struct am_vain *v, const struct am_cycle *cycle)
 	else if (fate == IN_VAIN)
 		v->stats.voided++;
 	else if (v->held && v->n_held < HELD)
-		v->held[v->n_held++] = *cycle;
+		am_cycle_copy(&v->held[v->n_held++], cycle);
 	else
 		v->stats.unjudged++;
 }
@@ -307,6 +308,7 @@ static void judge_again(struct am_vain *v)
 {
 	uint32_t n = v->n_held;
 
+	v->is_news = false;
 	v->n_held = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const enum fate fate = judge(v, &v->held[i]);
@@ -314,8 +316,8 @@ static void judge_again(struct am_vain *v)
 			v->config.on_cycle(v->config.cycle_ctx, &v->held[i]);
 		else if (fate == IN_VAIN)
 			v->stats.voided++;
-		else
-			v->held[v->n_held++] = v->held[i];
+		else if (v->n_held++ != i)
+			am_cycle_copy(&v->held[v->n_held - 1], &v->held[i]);
 	}
 }
 
@@ -328,6 +330,7 @@ static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate f
 
 	read_remove(t, at);
 	v->n_reads--;
+	v->is_news = true;
 	if (r.is_attempt)
 		return;
 	if (r.position != GONE) {
@@ -593,7 +596,7 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	if (!was_open && !v->n_reads)
 		return;
 	advance(v);
-	if (v->n_held)
+	if (v->n_held && v->is_news)
 		judge_again(v);
 }
 

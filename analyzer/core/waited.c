@@ -146,7 +146,7 @@ static void await(const struct am_waited *w, struct held *h, uint32_t thread)
 
 static void make(const struct am_waited *w, struct held *h, const struct am_cycle *cycle)
 {
-	h->cycle = *cycle;
+	am_cycle_copy(&h->cycle, cycle);
 	h->n = 0;
 	await(w, h, cycle->thread);
 	for (uint32_t i = 0; i < cycle->n_edges; i++)
@@ -186,6 +186,16 @@ void am_waited_cycle(struct am_waited *w, const struct am_cycle *cycle)
 		w->config.on_cycle(w->config.cycle_ctx, cycle);
 }
 
+static void move(struct held *to, const struct held *from)
+{
+	if (to == from)
+		return;
+	am_cycle_copy(&to->cycle, &from->cycle);
+	memcpy(to->thread, from->thread, sizeof to->thread);
+	memcpy(to->region, from->region, sizeof to->region);
+	to->n = from->n;
+}
+
 static void judge_again(struct am_waited *w, bool in_a_hurry)
 {
 	const uint32_t n = w->n_held;
@@ -195,9 +205,7 @@ static void judge_again(struct am_waited *w, bool in_a_hurry)
 		struct held *h = &w->held[i];
 		const bool is_none = judge(w, &h->cycle) == NONE;
 		if (!is_none && !in_a_hurry && is_awaited(w, h)) {
-			if (w->n_held != i)
-				w->held[w->n_held] = *h;
-			w->n_held++;
+			move(&w->held[w->n_held++], h);
 			continue;
 		}
 		w->settled++;
