@@ -86,16 +86,20 @@ struct am_vain *am_vain_new(const struct am_vain_config *config, struct am_mem *
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static struct thread *thread_find(struct am_vain *v, uint32_t id)
+static __attribute__((noinline)) struct thread *thread_search(struct am_vain *v, uint32_t id)
 {
-	if (v->recent && v->recent_id == id)
-		return v->recent;
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)id + 1);
 	if (!place || !*place)
 		return NULL;
 	v->recent = (struct thread *)(uintptr_t)*place;
 	v->recent_id = id;
 	return v->recent;
+}
+
+/* Events come in runs of one thread. */
+static inline struct thread *thread_find(struct am_vain *v, uint32_t id)
+{
+	return v->recent && v->recent_id == id ? v->recent : thread_search(v, id);
 }
 
 static struct thread *thread_make(struct am_vain *v, uint32_t id)
@@ -189,10 +193,15 @@ static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
 		v->config.drop(v->config.ctx, ev);
 }
 
+static inline bool can_advance(struct am_vain *v)
+{
+	return v->first < v->next && entry_at(v, v->first)->fate != OPEN;
+}
+
 /* What is known to count, or not to, goes on. */
 static void advance(struct am_vain *v)
 {
-	while (v->first < v->next && entry_at(v, v->first)->fate != OPEN) {
+	while (can_advance(v)) {
 		const struct entry *e = entry_at(v, v->first++);
 		settle(v, &e->event, (enum fate)e->fate);
 	}
@@ -215,26 +224,37 @@ static bool widen(struct am_vain *v)
 	return true;
 }
 
+static inline uint64_t put(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	struct entry *e = entry_at(v, v->next);
+
+	e->event = *ev;
+	e->fate = (uint8_t)fate;
+	return v->next++;
+}
+
+/* There is no room. */
+static __attribute__((noinline)) uint64_t hold_more(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	if (widen(v))
+		return put(v, ev, fate);
+	const struct am_event copy = *ev; /* may be where the next to go on is put */
+	am_vain_hurry(v);
+	if (fate == OPEN && v->room)
+		return put(v, &copy, fate);
+	settle(v, &copy, fate == OPEN ? COUNTS : fate);
+	v->stats.doubted += fate == OPEN;
+	return GONE;
+}
+
 /* Returns its position, GONE if it went on at once. */
-static uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static inline uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
 {
 	if (v->first == v->next && fate != OPEN) {
 		settle(v, ev, fate);
 		return GONE;
 	}
-	if (v->next - v->first == v->room && !widen(v)) {
-		const struct am_event copy = *ev; /* may be where the next to go on is put */
-		am_vain_hurry(v);
-		if (fate != OPEN || !v->room) {
-			settle(v, &copy, fate == OPEN ? COUNTS : fate);
-			v->stats.doubted += fate == OPEN;
-			return GONE;
-		}
-		*entry_at(v, v->next) = (struct entry){copy, (uint8_t)fate};
-		return v->next++;
-	}
-	*entry_at(v, v->next) = (struct entry){*ev, (uint8_t)fate};
-	return v->next++;
+	return v->next - v->first < v->room ? put(v, ev, fate) : hold_more(v, ev, fate);
 }
 
 uint64_t am_vain_held(const struct am_vain *v)
@@ -326,26 +346,36 @@ static void judge_again(struct am_vain *v)
 /* It is known now: the read leaves its look. */
 static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
 {
-	const struct read r = *read_at(t, at);
+	const struct read *r = read_at(t, at);
+	const uint64_t position = r->position, index = r->index;
+	const bool is_attempt = r->is_attempt;
 
 	read_remove(t, at);
 	v->n_reads--;
 	v->is_news = true;
-	if (r.is_attempt)
+	if (is_attempt)
 		return;
-	if (r.position != GONE) {
-		entry_at(v, r.position)->fate = (uint8_t)fate;
+	if (position != GONE) {
+		entry_at(v, position)->fate = (uint8_t)fate;
 	} else if (fate == IN_VAIN) {
-		v->voids[v->n_voids++ % VOIDS] = r.index;
+		v->voids[v->n_voids++ % VOIDS] = index;
 		if (v->config.undo)
-			v->config.undo(v->config.ctx, r.index);
+			v->config.undo(v->config.ctx, index);
 	}
 }
 
+/* As if each were decided: it counts. */
 static void end_look(struct am_vain *v, struct thread *t)
 {
-	while (t->n)
-		decide(v, t, t->n - 1, COUNTS);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct read *r = read_at(t, i);
+		--*class_of(t, r->object);
+		if (!r->is_attempt && r->position != GONE)
+			entry_at(v, r->position)->fate = COUNTS;
+	}
+	v->is_news |= t->n > 0;
+	v->n_reads -= t->n;
+	t->n = 0;
 }
 
 /* It need not wait any longer: in doubt from here on. */
@@ -595,7 +625,8 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	}
 	if (!was_open && !v->n_reads)
 		return;
-	advance(v);
+	if (can_advance(v))
+		advance(v);
 	if (v->n_held && v->is_news)
 		judge_again(v);
 }
