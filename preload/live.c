@@ -67,8 +67,12 @@ static void refresh(void *ctx)
  * known. */
 static void report_until(uint64_t index)
 {
-	while (live.n_reported < live.n_batch && live.batch[live.n_reported].index < index)
-		am_reporter_event(live.reporter, &live.batch[live.n_reported++]);
+	uint32_t i = live.n_reported;
+
+	for (; i < live.n_batch && live.batch[i].index < index; i++)
+		if (am_reporter_is_asked(&live.batch[i]))
+			am_reporter_event(live.reporter, &live.batch[i]);
+	live.n_reported = i;
 }
 
 static void on_cycle(void *ctx, const struct am_cycle *cycle)

@@ -98,6 +98,7 @@ void am_reporter_event(struct am_reporter *r, const struct am_event *event)
 		am_objects_event(r->objects, event);
 		break;
 	default:
+		assert(!am_reporter_is_asked(event));
 		break;
 	}
 }
