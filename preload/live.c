@@ -183,8 +183,10 @@ void am_live_event(void *ctx, const struct am_event *event)
 	if (am_told_is_asked(event) && !(event = am_told_event(live.translator, event, &room)))
 		return;
 	live.events++;
-	live.threads += event->kind == AM_THREAD_BEGIN;
-	live.is_in_place = event == &live.batch[live.n_batch] && !am_vain_held(live.vain);
+	if (event->kind == AM_THREAD_BEGIN)
+		live.threads++;
+	if (!live.makes_events)
+		live.is_in_place = event == &live.batch[live.n_batch] && !am_vain_held(live.vain);
 	am_regions_event(live.regions, event);
 }
 
