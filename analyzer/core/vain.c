@@ -8,42 +8,21 @@
 #include "atommon/vain.h"
 
 #include "map.h"
+#include "vain_look.h"
 #include "atommon/mem.h"
 #include "atommon/waited.h"
 
 #include <assert.h>
-#include <string.h>
 
-/* READS: of a look; of more the oldest count. HELD: cycles that wait. VOIDS: reads that went on in doubt and
- * were in vain, the newest. */
-enum { READS = 32, HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
-/* CLASSES: of addresses, for a quick no to the question whether a look has read something. */
-enum { LOG2_CLASSES = 8, CLASSES = 1 << LOG2_CLASSES };
+/* HELD: cycles that wait. VOIDS: reads that went on in doubt and were in vain, the newest. */
+enum { HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
 
 #define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
 #define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
 #define NOWHERE (UINT32_MAX - 1)
 
-struct read {
-	uint64_t position; /* in the queue */
-	uint64_t index, object;
-	uint32_t size, site;
-	uint32_t acquired; /* locks that the thread had taken by then, since its look began or before */
-	uint32_t waited;   /* how often it had waited by then */
-	uint64_t value;
-	bool has_value;
-	bool is_atomic;
-	bool is_settled; /* something was written since: only a failed attempt undoes it */
-	/* An attempt that failed, and brought what the next one expects: what is read behind it is for that one. It does not
-	 * count itself, and is no event of the queue. */
-	bool is_attempt;
-};
-
-/* Once a look is full, each read takes the place of the oldest: so they stand in a ring. */
 struct thread {
-	struct read read[READS]; /* of the open look, from `first` on, oldest first: read_at */
-	uint32_t first, n;
-	uint8_t in_class[CLASSES]; /* how many of them are of each class of addresses */
+	struct am_look look; /* the open one */
 	uint32_t acquired, waited;
 	uint32_t depth; /* of regions */
 };
@@ -117,7 +96,7 @@ static void thread_remove(struct am_vain *v, uint32_t id)
 {
 	struct thread *t = thread_find(v, id);
 
-	assert(!t || t->n == 0);
+	assert(!t || t->look.n == 0);
 	am_mem_free(v->mem, t, sizeof *t);
 	am_map_remove(&v->threads, (uint64_t)id + 1);
 	v->recent = NULL;
@@ -132,39 +111,6 @@ void am_vain_free(struct am_vain *v)
 	am_mem_free(v->mem, v->queue, sizeof *v->queue * v->room);
 	am_mem_free(v->mem, v->held, sizeof *v->held * HELD);
 	am_mem_free(v->mem, v, sizeof *v);
-}
-
-/* The reads of a look, from 0 on. */
-static struct read *read_at(struct thread *t, uint32_t i)
-{
-	return &t->read[(t->first + i) % READS];
-}
-
-static uint8_t *class_of(struct thread *t, uint64_t object)
-{
-	return &t->in_class[(object * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LOG2_CLASSES)];
-}
-
-/* One more, of which object and size are known; the rest is to be filled in. Where it stays: a copy of what was just written
- * in parts would stall. */
-static struct read *read_push(struct thread *t, const struct am_event *ev)
-{
-	assert(t->n < READS);
-	struct read *r = read_at(t, t->n++);
-	r->object = ev->object;
-	r->size = ev->size;
-	++*class_of(t, ev->object);
-	return r;
-}
-
-static void read_remove(struct thread *t, uint32_t at)
-{
-	--*class_of(t, read_at(t, at)->object);
-	t->n--;
-	if (at == 0)
-		t->first++;
-	for (uint32_t i = at; at && i < t->n; i++)
-		*read_at(t, i) = *read_at(t, i + 1);
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */
@@ -284,8 +230,8 @@ static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 		return COUNTS;
 	if (is_void(v, index))
 		return IN_VAIN;
-	for (uint32_t i = 0; t && i < t->n; i++)
-		if (read_at(t, i)->index == index)
+	for (uint32_t i = 0; t && i < t->look.n; i++)
+		if (am_look_at(&t->look, i)->index == index)
 			return OPEN;
 	return COUNTS;
 }
@@ -346,11 +292,11 @@ static void judge_again(struct am_vain *v)
 /* It is known now: the read leaves its look. */
 static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
 {
-	const struct read *r = read_at(t, at);
+	const struct am_read *r = am_look_at(&t->look, at);
 	const uint64_t position = r->position, index = r->index;
 	const bool is_attempt = r->is_attempt;
 
-	read_remove(t, at);
+	am_look_remove(&t->look, at);
 	v->n_reads--;
 	v->is_news = true;
 	if (is_attempt)
@@ -367,19 +313,18 @@ static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate f
 /* As if each were decided: it counts. */
 static void end_look(struct am_vain *v, struct thread *t)
 {
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct read *r = read_at(t, i);
-		--*class_of(t, r->object);
+	for (uint32_t i = 0; i < t->look.n; i++) {
+		const struct am_read *r = am_look_at(&t->look, i);
 		if (!r->is_attempt && r->position != GONE)
 			entry_at(v, r->position)->fate = COUNTS;
 	}
-	v->is_news |= t->n > 0;
-	v->n_reads -= t->n;
-	t->n = 0;
+	v->is_news |= t->look.n > 0;
+	v->n_reads -= t->look.n;
+	am_look_clear(&t->look);
 }
 
 /* It need not wait any longer: in doubt from here on. */
-static void let_go(struct am_vain *v, struct read *r)
+static void let_go(struct am_vain *v, struct am_read *r)
 {
 	if (r->position == GONE)
 		return;
@@ -388,31 +333,14 @@ static void let_go(struct am_vain *v, struct read *r)
 	v->stats.doubted++;
 }
 
-static bool is_same(const struct read *r, const struct am_event *ev)
-{
-	return r->object == ev->object && r->size == ev->size;
-}
-
-/* Is its look open, for plain reads too? */
-static bool is_looking(struct thread *t)
-{
-	return t->n && !read_at(t, t->n - 1)->is_settled;
-}
-
-/* May the look have read this? False: it has not. */
-static bool may_have(struct thread *t, const struct am_event *ev)
-{
-	return *class_of(t, ev->object);
-}
-
 /* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
 static void settle_look(struct am_vain *v, struct thread *t, const struct am_event *write)
 {
-	if (!is_looking(t) && !may_have(t, write))
+	if (!am_look_is_open(&t->look) && !am_look_may_have(&t->look, write))
 		return; /* all are settled, which only atomic ones are */
-	for (uint32_t i = t->n; i-- > 0;) {
-		struct read *r = read_at(t, i);
-		if (r->is_atomic && !is_same(r, write)) {
+	for (uint32_t i = t->look.n; i-- > 0;) {
+		struct am_read *r = am_look_at(&t->look, i);
+		if (r->is_atomic && !am_read_is_of(r, write)) {
 			let_go(v, r);
 			r->is_settled = true;
 		} else {
@@ -424,9 +352,9 @@ static void settle_look(struct am_vain *v, struct thread *t, const struct am_eve
 /* Those reads of the look that this read makes in vain. */
 static void supersede(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = may_have(t, ev) ? t->n : 0; i-- > 0;) {
-		const struct read *r = read_at(t, i);
-		if (is_same(r, ev) && !r->is_settled &&
+	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
+		const struct am_read *r = am_look_at(&t->look, i);
+		if (am_read_is_of(r, ev) && !r->is_settled &&
 		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE || r->waited != t->waited))
 			decide(v, t, i, IN_VAIN);
 	}
@@ -435,9 +363,9 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 /* An update found what was read before: those reads may as well have been made together with it. */
 static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = may_have(t, ev) ? t->n : 0; i-- > 0;) {
-		const struct read *r = read_at(t, i);
-		if (is_same(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
+	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
+		const struct am_read *r = am_look_at(&t->look, i);
+		if (am_read_is_of(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
 								     r->value == ev->value)))
 			decide(v, t, i, IN_VAIN);
 	}
@@ -450,11 +378,11 @@ static void confirm(struct am_vain *v, struct thread *t, const struct am_event *
 static void release(struct am_vain *v, struct thread *t)
 {
 	/* Numbers only rise: if the ends are alike, all are. */
-	if (read_at(t, 0)->acquired == read_at(t, t->n - 1)->acquired)
+	if (am_look_at(&t->look, 0)->acquired == am_look_at(&t->look, t->look.n - 1)->acquired)
 		return;
-	for (uint32_t i = t->n; i-- > 0;)
-		for (uint32_t k = i + 1; k < t->n; k++) {
-			const struct read *r = read_at(t, i), *later = read_at(t, k);
+	for (uint32_t i = t->look.n; i-- > 0;)
+		for (uint32_t k = i + 1; k < t->look.n; k++) {
+			const struct am_read *r = am_look_at(&t->look, i), *later = am_look_at(&t->look, k);
 			if (!r->is_settled && r->object == later->object && r->size == later->size &&
 			    r->acquired < later->acquired) {
 				decide(v, t, i, IN_VAIN);
@@ -468,14 +396,14 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
 	uint32_t first = 0;
 
-	while (first < t->n && !is_same(read_at(t, first), ev))
+	while (first < t->look.n && !am_read_is_of(am_look_at(&t->look, first), ev))
 		first++;
-	for (uint32_t i = t->n; i-- > first;)
-		if (is_same(read_at(t, i), ev) || !read_at(t, i)->is_settled)
+	for (uint32_t i = t->look.n; i-- > first;)
+		if (am_read_is_of(am_look_at(&t->look, i), ev) || !am_look_at(&t->look, i)->is_settled)
 			decide(v, t, i, IN_VAIN);
-	if (t->n == READS)
+	if (t->look.n == AM_LOOK_READS)
 		decide(v, t, 0, COUNTS);
-	struct read *r = read_push(t, ev);
+	struct am_read *r = am_look_push(&t->look, ev);
 	r->position = GONE;
 	r->index = UINT64_MAX;
 	r->site = NOWHERE;
@@ -488,11 +416,11 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 
 static void add_read(struct am_vain *v, struct thread *t, const struct am_event *ev, uint32_t site)
 {
-	if (t->n == READS)
+	if (t->look.n == AM_LOOK_READS)
 		decide(v, t, 0, COUNTS);
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
-	struct read *r = read_push(t, ev);
+	struct am_read *r = am_look_push(&t->look, ev);
 	r->position = position;
 	r->index = ev->index;
 	r->value = ev->value;
@@ -542,7 +470,7 @@ static void on_read(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = is_marked_read(ev) ? thread_make(v, ev->thread) : thread_find(v, ev->thread);
 
-	if (!t || (!is_marked_read(ev) && !is_looking(t))) {
+	if (!t || (!is_marked_read(ev) && !am_look_is_open(&t->look))) {
 		hold(v, ev, COUNTS);
 		return;
 	}
@@ -555,7 +483,7 @@ static void on_late(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = ev->mode ? NULL : thread_find(v, (uint32_t)(ev->aux >> 32));
 
-	if (t && is_looking(t))
+	if (t && am_look_is_open(&t->look))
 		add_read(v, t, ev, ANYWHERE);
 	else
 		hold(v, ev, COUNTS);
@@ -579,17 +507,17 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = thread_find(v, ev->thread);
 
-	if (t && t->n && ev->kind == AM_UPDATE)
+	if (t && t->look.n && ev->kind == AM_UPDATE)
 		confirm(v, t, ev);
-	if (t && t->n && ev->kind == AM_ACQUIRE)
+	if (t && t->look.n && ev->kind == AM_ACQUIRE)
 		t->acquired++;
-	else if (t && t->n && ev->kind == AM_RELEASE)
+	else if (t && t->look.n && ev->kind == AM_RELEASE)
 		release(v, t);
-	else if (t && t->n && am_tells_waited(ev))
+	else if (t && t->look.n && am_tells_waited(ev))
 		t->waited += ev->mode == AM_OBJ_FUTEX && ev->aux;
-	else if (t && t->n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
+	else if (t && t->look.n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
 		settle_look(v, t, ev);
-	else if (t && t->n && !is_silent((enum am_kind)ev->kind))
+	else if (t && t->look.n && !is_silent((enum am_kind)ev->kind))
 		end_look(v, t);
 	if (t && ev->kind == AM_LOST)
 		t->depth = 0;
@@ -637,8 +565,8 @@ void am_vain_hurry(struct am_vain *v)
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
 		if (!v->threads.at[i].key || !t)
 			continue;
-		for (uint32_t k = 0; k < t->n; k++)
-			let_go(v, read_at(t, k));
+		for (uint32_t k = 0; k < t->look.n; k++)
+			let_go(v, am_look_at(&t->look, k));
 	}
 	advance(v);
 	assert(v->first == v->next);
@@ -648,8 +576,8 @@ void am_vain_finish(struct am_vain *v)
 {
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
-		while (v->threads.at[i].key && t && t->n)
-			decide(v, t, 0, v->config.keeps_settled && read_at(t, 0)->is_settled ? COUNTS : IN_VAIN);
+		while (v->threads.at[i].key && t && t->look.n)
+			decide(v, t, 0, v->config.keeps_settled && am_look_at(&t->look, 0)->is_settled ? COUNTS : IN_VAIN);
 	}
 	advance(v);
 	judge_again(v);
