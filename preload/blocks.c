@@ -59,12 +59,16 @@ static void note_span(uint64_t start, uint64_t size)
 		;
 }
 
-/* May a block that starts there, or further down in the same span, cover the address? */
-static bool may_reach(uint64_t start, uint64_t address)
+/* Of the starts in this one's span, from there down, the lowest whose block may cover the address; above `start`: none may. */
+static uint64_t lowest_start(uint64_t start, uint64_t address)
 {
 	const uint8_t reach = __atomic_load_n(reach_of(start), __ATOMIC_RELAXED);
+	const uint64_t span = start >> LOG2_SPAN << LOG2_SPAN;
 
-	return reach != 0 && (address - start) >> (reach - 1) == 0;
+	if (reach == 0)
+		return start + 1;
+	const uint64_t far = (UINT64_C(1) << (reach - 1)) - 1, low = address > far ? address - far : 0;
+	return low > span ? low : span;
 }
 
 void am_blocks_came(uintptr_t start, size_t size, struct am_here here)
@@ -128,6 +132,19 @@ static bool take(const struct entry *e, uint64_t address, struct am_block *out, 
 	return !is_freed;
 }
 
+/* Among the blocks that begin in the span of `start`, there or below. */
+static bool find_in_span(uint64_t start, uint64_t address, struct am_block *out, bool *has_freed)
+{
+	const uint64_t low = lowest_start(start, address);
+
+	for (; start >= low; start -= GRANULE) {
+		const struct entry *e = entry_of(start, true);
+		if ((__atomic_load_n(&e->start, __ATOMIC_RELAXED) & ~FREED) == start && take(e, address, out, has_freed))
+			return true;
+	}
+	return false;
+}
+
 bool am_blocks_find(uint64_t address, struct am_block *out)
 {
 	const uint64_t reach = __atomic_load_n(&widest, __ATOMIC_RELAXED);
@@ -136,16 +153,10 @@ bool am_blocks_find(uint64_t address, struct am_block *out)
 	if (address < __atomic_load_n(&lowest, __ATOMIC_RELAXED) ||
 	    address >= __atomic_load_n(&highest, __ATOMIC_RELAXED))
 		return false;
-	for (uint64_t start = address & ~(uint64_t)(GRANULE - 1); start >> LOG2_SPAN && address - start <= reach; start -= GRANULE) {
-		if (!may_reach(start, address)) {
-			start = start >> LOG2_SPAN << LOG2_SPAN; /* nor does any further down in this span */
-			continue;
-		}
-		const struct entry *e = entry_of(start, true);
-		if ((__atomic_load_n(&e->start, __ATOMIC_RELAXED) & ~FREED) == start &&
-		    take(e, address, out, &has_freed))
+	for (uint64_t start = address & ~(uint64_t)(GRANULE - 1); start >> LOG2_SPAN && address - start <= reach;
+	     start = (start >> LOG2_SPAN << LOG2_SPAN) - GRANULE)
+		if (find_in_span(start, address, out, &has_freed))
 			return true;
-	}
 	for (unsigned i = 0; i < 1 << LOG2_LARGE; i++)
 		if (take(&large[i], address, out, &has_freed))
 			return true;

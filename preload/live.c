@@ -67,8 +67,12 @@ static void refresh(void *ctx)
  * known. */
 static void report_until(uint64_t index)
 {
-	while (live.n_reported < live.n_batch && live.batch[live.n_reported].index < index)
-		am_reporter_event(live.reporter, &live.batch[live.n_reported++]);
+	uint32_t i = live.n_reported;
+
+	for (; i < live.n_batch && live.batch[i].index < index; i++)
+		if (am_reporter_is_asked(&live.batch[i]))
+			am_reporter_event(live.reporter, &live.batch[i]);
+	live.n_reported = i;
 }
 
 static void on_cycle(void *ctx, const struct am_cycle *cycle)
@@ -179,8 +183,10 @@ void am_live_event(void *ctx, const struct am_event *event)
 	if (am_told_is_asked(event) && !(event = am_told_event(live.translator, event, &room)))
 		return;
 	live.events++;
-	live.threads += event->kind == AM_THREAD_BEGIN;
-	live.is_in_place = event == &live.batch[live.n_batch] && !am_vain_held(live.vain);
+	if (event->kind == AM_THREAD_BEGIN)
+		live.threads++;
+	if (!live.makes_events)
+		live.is_in_place = event == &live.batch[live.n_batch] && !am_vain_held(live.vain);
 	am_regions_event(live.regions, event);
 }
 
@@ -233,10 +239,12 @@ static bool open_reporter(void)
 	return live.reporter != NULL;
 }
 
+/* Nobody behind the regions asks when a function was entered or left. */
 static void behind_regions(void *ctx, const struct am_event *event)
 {
 	(void)ctx;
-	am_waited_event(live.waited, event);
+	if (event->kind != AM_ENTER && event->kind != AM_LEAVE_FN)
+		am_waited_event(live.waited, event);
 }
 
 static void behind_waited(void *ctx, const struct am_event *event)

@@ -15,6 +15,7 @@
 static struct {
 	struct am_mem merge_mem, live_mem, table_mem;
 	struct am_merge *merge;
+	struct am_event *place; /* where the next event is made; NULL: in the merge's own */
 	uint64_t events;
 	bool is_passing; /* in the middle of a pass: am_drain_pump only feeds */
 	/* am_live_tables */
@@ -64,16 +65,24 @@ __attribute__((weak)) int am_live_close(void)
 	return -1;
 }
 
+static void place_next(void)
+{
+	struct am_event *place = am_live_place();
+
+	if (place != check.place)
+		am_merge_place(check.merge, check.place = place);
+}
+
 static void on_event(void *ctx, const struct am_event *event)
 {
 	am_live_event(ctx, event);
-	am_merge_place(check.merge, am_live_place());
+	place_next();
 }
 
 static void live_pass(void)
 {
 	am_live_pass();
-	am_merge_place(check.merge, am_live_place());
+	place_next();
 }
 
 static bool check_open(void)
@@ -114,7 +123,7 @@ static bool check_watch(uint64_t now_ms)
 {
 	const bool is_held = am_live_watch(now_ms);
 
-	am_merge_place(check.merge, am_live_place());
+	place_next();
 	return am_holes_look(check.merge, now_ms) || is_held;
 }
 

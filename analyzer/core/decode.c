@@ -12,8 +12,9 @@
 
 static bool is_access(enum am_kind kind)
 {
-	return kind == AM_READ || kind == AM_WRITE || kind == AM_UPDATE;
+	return kind >= AM_READ && kind <= AM_UPDATE;
 }
+_Static_assert(AM_WRITE == AM_READ + 1 && AM_UPDATE == AM_READ + 2, "the accesses are neighbours");
 
 static bool is_block(enum am_kind kind)
 {
@@ -25,6 +26,7 @@ static bool has_outcome(enum am_kind kind)
 	return kind == AM_BRANCH || kind == AM_ASSERT;
 }
 
+/* Those that come most often are not here. */
 static void decode_detail(struct am_event *e, unsigned detail)
 {
 	switch (e->kind) {
@@ -32,16 +34,6 @@ static void decode_detail(struct am_event *e, unsigned detail)
 	case AM_RELEASE:
 		e->mode = detail & 1;
 		e->flags |= (detail & 2 ? AM_OWNERDEAD : 0) | (detail & 4 ? AM_FREED_LOCK : 0);
-		break;
-	case AM_READ:
-	case AM_WRITE:
-	case AM_UPDATE:
-		e->size = (detail & 7) == 7 ? 0 : 1u << (detail & 7);
-		e->flags |= detail & 8 ? AM_VOLATILE : 0;
-		break;
-	case AM_LATE:
-		e->size = (detail & 7) + 1;
-		e->mode = detail >> 3 & 1;
 		break;
 	case AM_WAKE:
 		e->flags |= (detail & 1 ? AM_TIMED_OUT : 0) | (detail & 2 ? AM_CANCELLED : 0);
@@ -113,10 +105,16 @@ size_t am_record_decode(const struct am_unit *u, struct am_event *e)
 		e->site = 0;
 		return n;
 	}
-	/* Where 0 means something: a size of one byte, an outcome. */
-	if (w0 & ((uint64_t)AM_R_DETAIL_MASK << AM_R_DETAIL_SHIFT) || is_access(kind) ||
-	    has_outcome(kind) || kind == AM_LATE)
-		decode_detail(e, am_unit_detail(u));
+	const unsigned detail = am_unit_detail(u);
+	if (is_access(kind)) {
+		e->size = (detail & 7) == 7 ? 0 : 1u << (detail & 7);
+		e->flags |= detail & 8 ? AM_VOLATILE : 0;
+	} else if (kind == AM_LATE) {
+		e->size = (detail & 7) + 1;
+		e->mode = detail >> 3 & 1;
+	} else if (detail || has_outcome(kind)) { /* of an outcome 0 means something */
+		decode_detail(e, detail);
+	}
 	for (size_t i = 1; i < n; i++)
 		if (am_unit_kind(u + i) == AM_EXT)
 			decode_ext(e, u + i);

@@ -216,17 +216,24 @@ static inline bool take(struct am_merge *m, struct merge_key key)
 	return true;
 }
 
-/* May this numbered record go? Consumes its numbers. */
-static bool take_record(struct am_merge *m, struct am_unit *u)
+/* The condition's number, which comes first. */
+static __attribute__((noinline)) bool take_cond(struct am_merge *m, struct am_unit *u)
 {
-	if (has_two_numbers(u)) {
-		struct am_unit *c = merge_cond_unit(u);
-		if (c && !(c->w0 & AM_MERGE_COND_DONE)) {
-			if (!take(m, merge_next_key(u)))
-				return false;
-			c->w0 |= AM_MERGE_COND_DONE;
-		}
-	}
+	struct am_unit *c = merge_cond_unit(u);
+
+	if (!c || c->w0 & AM_MERGE_COND_DONE)
+		return true;
+	if (!take(m, merge_next_key(u)))
+		return false;
+	c->w0 |= AM_MERGE_COND_DONE;
+	return true;
+}
+
+/* May this numbered record go? Consumes its numbers. */
+static inline bool take_record(struct am_merge *m, struct am_unit *u)
+{
+	if (has_two_numbers(u) && !take_cond(m, u))
+		return false;
 	return take(m, (struct merge_key){am_record_slot(u), (uint32_t)u->w1});
 }
 

@@ -44,7 +44,11 @@ struct am_regions {
 	struct thread *recent; /* the one asked for last: events come in runs of one thread */
 	uint32_t recent_id;
 	bool marked, sections, functions;
+	uint64_t kinds; /* of events that it has to do with: a bit each */
 };
+
+#define BIT(kind) (UINT64_C(1) << (kind))
+_Static_assert(AM_KINDS <= 64, "one bit each");
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
@@ -87,6 +91,11 @@ struct am_regions *am_regions_new(const struct am_regions_config *config, struct
 	r->config = *config;
 	r->mem = mem;
 	parse(config->atomic, r);
+	r->kinds = BIT(AM_BEGIN) | BIT(AM_END) | BIT(AM_WAIT) | BIT(AM_WAKE) | BIT(AM_LOST) | BIT(AM_THREAD_END);
+	if (r->sections)
+		r->kinds |= BIT(AM_ACQUIRE) | BIT(AM_RELEASE) | BIT(AM_FORK) | BIT(AM_JOIN);
+	if (r->functions)
+		r->kinds |= BIT(AM_ENTER) | BIT(AM_LEAVE_FN);
 	return r;
 }
 
@@ -385,7 +394,8 @@ static void on_end(struct am_regions *r, const struct am_event *ev)
 	pass(r, ev);
 }
 
-void am_regions_event(struct am_regions *r, const struct am_event *ev)
+/* One of these kinds. */
+static __attribute__((noinline)) void by_kind(struct am_regions *r, const struct am_event *ev)
 {
 	struct thread *t;
 
@@ -399,10 +409,6 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 	case AM_RELEASE:
 	case AM_WAIT:
 	case AM_WAKE:
-		if (!r->sections && ev->kind != AM_WAIT && ev->kind != AM_WAKE) {
-			pass(r, ev);
-			return;
-		}
 		t = thread_of(r, ev->thread);
 		if (t && ev->kind == AM_WAKE)
 			on_wake(r, t, ev);
@@ -415,7 +421,7 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 		return;
 	case AM_ENTER:
 	case AM_LEAVE_FN:
-		if (!r->functions || !(t = thread_of(r, ev->thread)))
+		if (!(t = thread_of(r, ev->thread)))
 			pass(r, ev);
 		else if (ev->kind == AM_ENTER)
 			on_enter(r, t, ev);
@@ -423,16 +429,10 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 			on_leave(r, t, ev);
 		return;
 	case AM_FORK:
-		if (r->sections)
-			on_fork(r, ev);
-		else
-			pass(r, ev);
+		on_fork(r, ev);
 		return;
 	case AM_JOIN:
-		if (r->sections)
-			on_join(r, ev);
-		else
-			pass(r, ev);
+		on_join(r, ev);
 		return;
 	case AM_LOST:
 	case AM_THREAD_END:
@@ -442,4 +442,12 @@ void am_regions_event(struct am_regions *r, const struct am_event *ev)
 		pass(r, ev);
 		return;
 	}
+}
+
+void am_regions_event(struct am_regions *r, const struct am_event *ev)
+{
+	if (r->kinds >> (ev->kind & 63) & 1)
+		by_kind(r, ev);
+	else
+		pass(r, ev);
 }

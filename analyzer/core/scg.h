@@ -129,7 +129,7 @@ struct am_vertex {
 	bool blind; /* something was missed at the memory ceiling: nothing is known of its regions */
 	bool used : 1, ended : 1, ghost : 1;
 	uint32_t inner[8];
-	uint32_t unused;
+	uint32_t found; /* the mark found last, counted from 1: a guess for the next time */
 };
 _Static_assert(sizeof(struct am_vertex) == 64, "one cache line");
 

@@ -24,7 +24,7 @@ static void *widen(struct am_checker *c, void *at, uint32_t n, uint32_t *cap, ui
 	return p;
 }
 
-uint32_t am_context_number(struct am_checker *c, uint64_t context)
+static uint32_t number_of(struct am_checker *c, uint64_t context)
 {
 	const uint64_t *known = am_map_find(&c->context_number, context);
 
@@ -41,20 +41,26 @@ uint32_t am_context_number(struct am_checker *c, uint64_t context)
 	return (uint32_t)(*number = c->n_contexts);
 }
 
+uint32_t am_context_keep(struct am_checker *c, uint32_t at, uint32_t site, uint32_t place, uint32_t what, uint64_t context)
+{
+	const uint32_t number = number_of(c, context);
+
+	if (number) {
+		c->recent_context[at].site = site;
+		c->recent_context[at].place = place;
+		c->recent_context[at].what = what;
+		c->recent_context[at].number = number;
+	}
+	return number;
+}
+
 uint32_t am_context_learn(struct am_checker *c, uint32_t place, const struct am_event *e, uint32_t at)
 {
 	const uint64_t context = (uint64_t)e->site << AM_CONTEXT_SITE | place |
 				 (uint32_t)(e->flags | (e->order & AM_ORDER_MASK ? AM_ATOMIC : 0)) << AM_CONTEXT_FLAGS |
 				 (uint32_t)(e->mode & 1) << AM_CONTEXT_MODE | e->kind;
-	const uint32_t number = am_context_number(c, context);
 
-	if (number) {
-		c->recent_context[at].site = e->site;
-		c->recent_context[at].place = place;
-		c->recent_context[at].what = am_what(e);
-		c->recent_context[at].number = number;
-	}
-	return number;
+	return am_context_keep(c, at, e->site, place, am_what(e), context);
 }
 
 uint32_t am_place_number(struct am_checker *c, struct am_region_place place)
@@ -214,6 +220,6 @@ void am_cycle_close(struct am_checker *c, struct am_now *now, const struct am_en
 	const struct am_end to = am_now_end(now);
 	fill_edge(c, &fill, from, &to, AM_EDGE_CONFLICT);
 	walk_back(c, now->slot, from, fill_edge, &fill);
-	c->best = *cycle;
+	am_cycle_copy(&c->best, cycle);
 	c->found = true;
 }

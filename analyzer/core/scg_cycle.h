@@ -9,8 +9,8 @@
 
 /* ---- scg_cycle.c ---- */
 
-/* Number of the context, from 1; 0 at the ceiling. */
-uint32_t am_context_number(struct am_checker *c, uint64_t context);
+/* Number of the context, from 1, kept at place `at` of the recent ones; 0 at the ceiling. */
+uint32_t am_context_keep(struct am_checker *c, uint32_t at, uint32_t site, uint32_t place, uint32_t what, uint64_t context);
 /* Number of the place of the vertex' newest region, from 1; 0 at the ceiling. */
 uint32_t am_place_number(struct am_checker *c, struct am_region_place place);
 void am_context_free(struct am_checker *c);
@@ -44,13 +44,23 @@ static inline uint32_t am_place_now(const struct am_front *f)
 
 uint32_t am_context_learn(struct am_checker *c, uint32_t place, const struct am_event *e, uint32_t at);
 
+static inline uint32_t am_context_home(uint32_t site)
+{
+	return site % 1024;
+}
+
+static inline bool am_context_is_at(const struct am_checker *c, uint32_t at, uint32_t site, uint32_t place, uint32_t what)
+{
+	return !((c->recent_context[at].site ^ site) | (c->recent_context[at].place ^ place) |
+		 (c->recent_context[at].what ^ what));
+}
+
 /* Number of the context of an access at this place; 0 at the memory ceiling. */
 static inline uint32_t am_context_now(struct am_checker *c, uint32_t place, const struct am_event *e)
 {
-	const uint32_t h = e->site % 1024, what = am_what(e);
+	const uint32_t h = am_context_home(e->site);
 
-	if (__builtin_expect((c->recent_context[h].site ^ e->site) | (c->recent_context[h].place ^ place) |
-				     (c->recent_context[h].what ^ what), 0))
+	if (__builtin_expect(!am_context_is_at(c, h, e->site, place, am_what(e)), 0))
 		return am_context_learn(c, place, e, h);
 	return c->recent_context[h].number;
 }

@@ -69,9 +69,9 @@ void am_late_mark(struct am_checker *c, uint32_t slot, const struct am_event *ev
 		(struct am_mark){c->newest, number, c->front[slot].transaction, am_place_now(&c->front[slot])};
 }
 
-/* Of the rising ones the newest that covers it, counted from 1; 0: none. They mostly ask for recent ones, but one who
+/* Of the rising ones the newest with no larger number, counted from 1; if there is none, not more than `rising`. They mostly ask for recent ones, but one who
  * comes to much of what a long region did, or to what many did, asks for any: steps twice as long each, then halves. */
-static uint32_t find_rising(const struct am_vertex *v, uint32_t number)
+static uint32_t search_rising(const struct am_vertex *v, uint32_t number)
 {
 	uint32_t high = v->n_marks, low = high, step = 1; /* those from `high` on are younger */
 
@@ -89,11 +89,27 @@ static uint32_t find_rising(const struct am_vertex *v, uint32_t number)
 		else
 			high = middle;
 	}
-	return low > v->rising && am_mark_covers(v->mark[low - 1].number, number) ? low : 0;
+	return low;
+}
+
+/* Is that what search_rising would find? */
+static bool is_rising(const struct am_vertex *v, uint32_t at, uint32_t number)
+{
+	return at > v->rising && at <= v->n_marks && v->mark[at - 1].number <= number &&
+	       (at == v->n_marks || v->mark[at].number > number);
+}
+
+/* Whoever tells of one access of a stretch tells of others: the one found last is tried first. */
+static uint32_t find_rising(struct am_vertex *v, uint32_t number)
+{
+	const uint32_t at = is_rising(v, v->found, number) ? v->found : search_rising(v, number);
+
+	v->found = at;
+	return at > v->rising && am_mark_covers(v->mark[at - 1].number, number) ? at : 0;
 }
 
 /* The newest that is not younger. */
-static const struct am_mark *find(const struct am_vertex *v, uint32_t number)
+static const struct am_mark *find(struct am_vertex *v, uint32_t number)
 {
 	const uint32_t at = find_rising(v, number);
 
@@ -108,8 +124,9 @@ static const struct am_mark *find(const struct am_vertex *v, uint32_t number)
 /* A thread that ended is no longer in the map, but may still be reached. */
 static uint32_t slot_of(const struct am_checker *c, uint32_t thread)
 {
+	if (c->recent[thread % AM_RECENT].id == thread)
+		return c->recent[thread % AM_RECENT].slot;
 	const uint64_t *known = am_map_find(&c->slot_of, (uint64_t)thread + 1);
-
 	if (known)
 		return (uint32_t)*known - 1;
 	for (uint32_t s = 0; s < c->high; s++)
@@ -169,10 +186,23 @@ static void put(struct am_checker *c, struct am_entity *e, const struct am_stamp
 	}
 }
 
+/* Number of its context; 0 at the memory ceiling. A read may turn out to be in vain (vain.h): which one it was is kept where
+ * others have their value, and the mode says so. */
+static uint32_t context_of(struct am_checker *c, uint32_t place, const struct am_event *ev)
+{
+	const uint32_t at = am_context_home(~ev->site), what = AM_LATE | (uint32_t)ev->mode << 8;
+
+	if (am_context_is_at(c, at, ev->site, place, what))
+		return c->recent_context[at].number;
+	return am_context_keep(c, at, ev->site, place, what,
+			       (uint64_t)ev->site << AM_CONTEXT_SITE | place |
+				       (ev->mode ? AM_WRITE : AM_READ | 1 << AM_CONTEXT_MODE));
+}
+
 void am_late_access(struct am_checker *c, const struct am_event *ev)
 {
 	const uint32_t slot = slot_of(c, (uint32_t)(ev->aux >> 32));
-	const struct am_vertex *v = slot == UINT32_MAX ? NULL : &c->vertex[slot];
+	struct am_vertex *v = slot == UINT32_MAX ? NULL : &c->vertex[slot];
 	const struct am_mark *mark = v ? find(v, (uint32_t)ev->aux) : NULL;
 	const uint64_t key = (ev->object >> 3) + 1;
 	const unsigned low = ev->object & 7;
@@ -181,10 +211,7 @@ void am_late_access(struct am_checker *c, const struct am_event *ev)
 	if (!mark || v->blind || v->muted || !ev->size || low + ev->size > 8 ||
 	    mark->moment < am_horizon_of(c, slot))
 		return;
-	/* A read may turn out to be in vain (vain.h): which one it was is kept where others have their value. */
-	const uint64_t context = (uint64_t)ev->site << AM_CONTEXT_SITE | mark->place |
-				 (ev->mode ? AM_WRITE : AM_READ | 1 << AM_CONTEXT_MODE);
-	const uint64_t number = am_context_number(c, context);
+	const uint64_t number = context_of(c, mark->place, ev);
 	const struct am_stamp stamp = {mark->moment, ev->mode ? 0 : ev->index, number << 32 | mark->transaction};
 	if (!number) {
 		c->stats.forgotten++;

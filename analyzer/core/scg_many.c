@@ -26,6 +26,7 @@ static inline void look_ahead(const struct am_checker *c, const struct am_event 
 	const uint64_t multiplier = c->multiplier;
 	struct am_entity *const table = c->table;
 	const uint32_t shift = c->shift;
+	const bool has_halves = c->has_halves;
 	uint64_t indices = 0;
 	size_t m = 0;
 
@@ -33,6 +34,8 @@ static inline void look_ahead(const struct am_checker *c, const struct am_event 
 		struct am_entity *home = &table[am_table_home_of(ev->object, multiplier, shift)];
 		const uint64_t way = c->way[(ev->kind & 0x3f) | (ev->order & AM_ORDER_COMMUTES) << 2];
 		__builtin_prefetch(home, 1);
+		/* Where the other half of its word would be: one that has to do with it is looked for there, too. */
+		__builtin_prefetch(&table[(size_t)(home - table) ^ (has_halves & (ev->size > 4 || ev->object & 4))]);
 		ahead->step[m].event = ev;
 		ahead->step[m].home = home;
 		ahead->step[m].way = way;

@@ -14,6 +14,8 @@
 struct am_told {
 	struct am_mem *mem;
 	struct am_map threads; /* id + 1 -> stretch | events of it that were told << 32 | flags */
+	uint64_t *recent;      /* the one asked for last, until one is added or removed: they come in runs */
+	uint32_t recent_id;
 };
 
 enum { TOLD_SHIFT = 32 };
@@ -34,6 +36,16 @@ void am_told_free(struct am_told *t)
 {
 	am_map_free(&t->threads, t->mem);
 	am_mem_free(t->mem, t, sizeof *t);
+}
+
+/* NULL at the memory ceiling. */
+static uint64_t *state_of(struct am_told *t, uint32_t thread)
+{
+	if (!t->recent || t->recent_id != thread) {
+		t->recent = am_map_put(&t->threads, t->mem, (uint64_t)thread + 1);
+		t->recent_id = thread;
+	}
+	return t->recent;
 }
 
 static bool is_at(uint64_t state, uint32_t stretch)
@@ -59,7 +71,7 @@ static const struct am_event *translate(struct am_told *t, const struct am_event
 	const uint32_t stretch = (uint32_t)ev->aux;
 	const uint64_t what = is_own ? ev->aux >> 32 : ev->value;
 	const uint8_t kind = (uint8_t)what, place = (uint8_t)(what >> 8);
-	uint64_t *state = am_map_put(&t->threads, t->mem, (uint64_t)thread + 1);
+	uint64_t *state = state_of(t, thread);
 
 	if (!state || kind == AM_NONE || kind == AM_TOLD || is_past(*state, stretch))
 		return NULL;
@@ -96,11 +108,12 @@ const struct am_event *am_told_event(struct am_told *t, const struct am_event *e
 		return translate(t, ev, room);
 	case AM_MARK:
 		if (ev->object == AM_THREAD_OBJECT(ev->thread) && stretch &&
-		    (state = am_map_put(&t->threads, t->mem, (uint64_t)ev->thread + 1)))
+		    (state = state_of(t, ev->thread)))
 			*state = (is_at(*state, stretch) ? *state : stretch) | IS_KNOWN | IS_MARKED;
 		return ev;
 	case AM_THREAD_END:
 		am_map_remove(&t->threads, (uint64_t)ev->thread + 1);
+		t->recent = NULL;
 		return ev;
 	default:
 		return ev;

@@ -8,38 +8,21 @@
 #include "atommon/vain.h"
 
 #include "map.h"
+#include "vain_look.h"
 #include "atommon/mem.h"
 #include "atommon/waited.h"
 
 #include <assert.h>
-#include <string.h>
 
-/* READS: of a look; of more the oldest count. HELD: cycles that wait. VOIDS: reads that went on in doubt and
- * were in vain, the newest. */
-enum { READS = 32, HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
+/* HELD: cycles that wait. VOIDS: reads that went on in doubt and were in vain, the newest. */
+enum { HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
 
 #define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
 #define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
 #define NOWHERE (UINT32_MAX - 1)
 
-struct read {
-	uint64_t position; /* in the queue */
-	uint64_t index, object;
-	uint32_t size, site;
-	uint32_t acquired; /* locks that the thread had taken by then, since its look began or before */
-	uint32_t waited;   /* how often it had waited by then */
-	uint64_t value;
-	bool has_value;
-	bool is_atomic;
-	bool is_settled; /* something was written since: only a failed attempt undoes it */
-	/* An attempt that failed, and brought what the next one expects: what is read behind it is for that one. It does not
-	 * count itself, and is no event of the queue. */
-	bool is_attempt;
-};
-
 struct thread {
-	struct read read[READS]; /* of the open look, oldest first */
-	uint32_t n;
+	struct am_look look; /* the open one */
 	uint32_t acquired, waited;
 	uint32_t depth; /* of regions */
 };
@@ -64,6 +47,7 @@ struct am_vain {
 	uint64_t first, next;
 	struct am_cycle *held;
 	uint32_t n_held;
+	bool is_news; /* something was decided since they were judged */
 	uint64_t voids[VOIDS], n_voids;
 	struct am_vain_stats stats;
 };
@@ -81,16 +65,20 @@ struct am_vain *am_vain_new(const struct am_vain_config *config, struct am_mem *
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static struct thread *thread_find(struct am_vain *v, uint32_t id)
+static __attribute__((noinline)) struct thread *thread_search(struct am_vain *v, uint32_t id)
 {
-	if (v->recent && v->recent_id == id)
-		return v->recent;
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)id + 1);
 	if (!place || !*place)
 		return NULL;
 	v->recent = (struct thread *)(uintptr_t)*place;
 	v->recent_id = id;
 	return v->recent;
+}
+
+/* Events come in runs of one thread. */
+static inline struct thread *thread_find(struct am_vain *v, uint32_t id)
+{
+	return v->recent && v->recent_id == id ? v->recent : thread_search(v, id);
 }
 
 static struct thread *thread_make(struct am_vain *v, uint32_t id)
@@ -108,7 +96,7 @@ static void thread_remove(struct am_vain *v, uint32_t id)
 {
 	struct thread *t = thread_find(v, id);
 
-	assert(!t || t->n == 0);
+	assert(!t || t->look.n == 0);
 	am_mem_free(v->mem, t, sizeof *t);
 	am_map_remove(&v->threads, (uint64_t)id + 1);
 	v->recent = NULL;
@@ -151,10 +139,15 @@ static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
 		v->config.drop(v->config.ctx, ev);
 }
 
+static inline bool can_advance(struct am_vain *v)
+{
+	return v->first < v->next && entry_at(v, v->first)->fate != OPEN;
+}
+
 /* What is known to count, or not to, goes on. */
 static void advance(struct am_vain *v)
 {
-	while (v->first < v->next && entry_at(v, v->first)->fate != OPEN) {
+	while (can_advance(v)) {
 		const struct entry *e = entry_at(v, v->first++);
 		settle(v, &e->event, (enum fate)e->fate);
 	}
@@ -177,26 +170,37 @@ static bool widen(struct am_vain *v)
 	return true;
 }
 
+static inline uint64_t put(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	struct entry *e = entry_at(v, v->next);
+
+	e->event = *ev;
+	e->fate = (uint8_t)fate;
+	return v->next++;
+}
+
+/* There is no room. */
+static __attribute__((noinline)) uint64_t hold_more(struct am_vain *v, const struct am_event *ev, enum fate fate)
+{
+	if (widen(v))
+		return put(v, ev, fate);
+	const struct am_event copy = *ev; /* may be where the next to go on is put */
+	am_vain_hurry(v);
+	if (fate == OPEN && v->room)
+		return put(v, &copy, fate);
+	settle(v, &copy, fate == OPEN ? COUNTS : fate);
+	v->stats.doubted += fate == OPEN;
+	return GONE;
+}
+
 /* Returns its position, GONE if it went on at once. */
-static uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static inline uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
 {
 	if (v->first == v->next && fate != OPEN) {
 		settle(v, ev, fate);
 		return GONE;
 	}
-	if (v->next - v->first == v->room && !widen(v)) {
-		const struct am_event copy = *ev; /* may be where the next to go on is put */
-		am_vain_hurry(v);
-		if (fate != OPEN || !v->room) {
-			settle(v, &copy, fate == OPEN ? COUNTS : fate);
-			v->stats.doubted += fate == OPEN;
-			return GONE;
-		}
-		*entry_at(v, v->next) = (struct entry){copy, (uint8_t)fate};
-		return v->next++;
-	}
-	*entry_at(v, v->next) = (struct entry){*ev, (uint8_t)fate};
-	return v->next++;
+	return v->next - v->first < v->room ? put(v, ev, fate) : hold_more(v, ev, fate);
 }
 
 uint64_t am_vain_held(const struct am_vain *v)
@@ -219,15 +223,15 @@ static bool is_void(const struct am_vain *v, uint64_t index)
 static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 {
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
-	const struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
+	struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
 	const uint64_t index = a->told ? a->told : a->index;
 
 	if (a->kind != AM_READ)
 		return COUNTS;
 	if (is_void(v, index))
 		return IN_VAIN;
-	for (uint32_t i = 0; t && i < t->n; i++)
-		if (t->read[i].index == index)
+	for (uint32_t i = 0; t && i < t->look.n; i++)
+		if (am_look_at(&t->look, i)->index == index)
 			return OPEN;
 	return COUNTS;
 }
@@ -261,7 +265,7 @@ void am_vain_cycle(struct am_vain *v, const struct am_cycle *cycle)
 	else if (fate == IN_VAIN)
 		v->stats.voided++;
 	else if (v->held && v->n_held < HELD)
-		v->held[v->n_held++] = *cycle;
+		am_cycle_copy(&v->held[v->n_held++], cycle);
 	else
 		v->stats.unjudged++;
 }
@@ -270,6 +274,7 @@ static void judge_again(struct am_vain *v)
 {
 	uint32_t n = v->n_held;
 
+	v->is_news = false;
 	v->n_held = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const enum fate fate = judge(v, &v->held[i]);
@@ -277,8 +282,8 @@ static void judge_again(struct am_vain *v)
 			v->config.on_cycle(v->config.cycle_ctx, &v->held[i]);
 		else if (fate == IN_VAIN)
 			v->stats.voided++;
-		else
-			v->held[v->n_held++] = v->held[i];
+		else if (v->n_held++ != i)
+			am_cycle_copy(&v->held[v->n_held - 1], &v->held[i]);
 	}
 }
 
@@ -287,30 +292,39 @@ static void judge_again(struct am_vain *v)
 /* It is known now: the read leaves its look. */
 static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
 {
-	const struct read r = t->read[at];
+	const struct am_read *r = am_look_at(&t->look, at);
+	const uint64_t position = r->position, index = r->index;
+	const bool is_attempt = r->is_attempt;
 
-	t->n--;
+	am_look_remove(&t->look, at);
 	v->n_reads--;
-	memmove(&t->read[at], &t->read[at + 1], (t->n - at) * sizeof *t->read);
-	if (r.is_attempt)
+	v->is_news = true;
+	if (is_attempt)
 		return;
-	if (r.position != GONE) {
-		entry_at(v, r.position)->fate = (uint8_t)fate;
+	if (position != GONE) {
+		entry_at(v, position)->fate = (uint8_t)fate;
 	} else if (fate == IN_VAIN) {
-		v->voids[v->n_voids++ % VOIDS] = r.index;
+		v->voids[v->n_voids++ % VOIDS] = index;
 		if (v->config.undo)
-			v->config.undo(v->config.ctx, r.index);
+			v->config.undo(v->config.ctx, index);
 	}
 }
 
+/* As if each were decided: it counts. */
 static void end_look(struct am_vain *v, struct thread *t)
 {
-	while (t->n)
-		decide(v, t, t->n - 1, COUNTS);
+	for (uint32_t i = 0; i < t->look.n; i++) {
+		const struct am_read *r = am_look_at(&t->look, i);
+		if (!r->is_attempt && r->position != GONE)
+			entry_at(v, r->position)->fate = COUNTS;
+	}
+	v->is_news |= t->look.n > 0;
+	v->n_reads -= t->look.n;
+	am_look_clear(&t->look);
 }
 
 /* It need not wait any longer: in doubt from here on. */
-static void let_go(struct am_vain *v, struct read *r)
+static void let_go(struct am_vain *v, struct am_read *r)
 {
 	if (r->position == GONE)
 		return;
@@ -319,17 +333,14 @@ static void let_go(struct am_vain *v, struct read *r)
 	v->stats.doubted++;
 }
 
-static bool is_same(const struct read *r, const struct am_event *ev)
-{
-	return r->object == ev->object && r->size == ev->size;
-}
-
 /* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
 static void settle_look(struct am_vain *v, struct thread *t, const struct am_event *write)
 {
-	for (uint32_t i = t->n; i-- > 0;) {
-		struct read *r = &t->read[i];
-		if (r->is_atomic && !is_same(r, write)) {
+	if (!am_look_is_open(&t->look) && !am_look_may_have(&t->look, write))
+		return; /* all are settled, which only atomic ones are */
+	for (uint32_t i = t->look.n; i-- > 0;) {
+		struct am_read *r = am_look_at(&t->look, i);
+		if (r->is_atomic && !am_read_is_of(r, write)) {
 			let_go(v, r);
 			r->is_settled = true;
 		} else {
@@ -341,9 +352,9 @@ static void settle_look(struct am_vain *v, struct thread *t, const struct am_eve
 /* Those reads of the look that this read makes in vain. */
 static void supersede(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = t->n; i-- > 0;) {
-		const struct read *r = &t->read[i];
-		if (is_same(r, ev) && !r->is_settled &&
+	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
+		const struct am_read *r = am_look_at(&t->look, i);
+		if (am_read_is_of(r, ev) && !r->is_settled &&
 		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE || r->waited != t->waited))
 			decide(v, t, i, IN_VAIN);
 	}
@@ -352,9 +363,9 @@ static void supersede(struct am_vain *v, struct thread *t, const struct am_event
 /* An update found what was read before: those reads may as well have been made together with it. */
 static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
-	for (uint32_t i = t->n; i-- > 0;) {
-		const struct read *r = &t->read[i];
-		if (is_same(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
+	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
+		const struct am_read *r = am_look_at(&t->look, i);
+		if (am_read_is_of(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
 								     r->value == ev->value)))
 			decide(v, t, i, IN_VAIN);
 	}
@@ -366,9 +377,12 @@ static void confirm(struct am_vain *v, struct thread *t, const struct am_event *
  */
 static void release(struct am_vain *v, struct thread *t)
 {
-	for (uint32_t i = t->n; i-- > 0;)
-		for (uint32_t k = i + 1; k < t->n; k++) {
-			const struct read *r = &t->read[i], *later = &t->read[k];
+	/* Numbers only rise: if the ends are alike, all are. */
+	if (am_look_at(&t->look, 0)->acquired == am_look_at(&t->look, t->look.n - 1)->acquired)
+		return;
+	for (uint32_t i = t->look.n; i-- > 0;)
+		for (uint32_t k = i + 1; k < t->look.n; k++) {
+			const struct am_read *r = am_look_at(&t->look, i), *later = am_look_at(&t->look, k);
 			if (!r->is_settled && r->object == later->object && r->size == later->size &&
 			    r->acquired < later->acquired) {
 				decide(v, t, i, IN_VAIN);
@@ -382,28 +396,40 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
 	uint32_t first = 0;
 
-	while (first < t->n && !is_same(&t->read[first], ev))
+	while (first < t->look.n && !am_read_is_of(am_look_at(&t->look, first), ev))
 		first++;
-	for (uint32_t i = t->n; i-- > first;)
-		if (is_same(&t->read[i], ev) || !t->read[i].is_settled)
+	for (uint32_t i = t->look.n; i-- > first;)
+		if (am_read_is_of(am_look_at(&t->look, i), ev) || !am_look_at(&t->look, i)->is_settled)
 			decide(v, t, i, IN_VAIN);
-	if (t->n == READS)
+	if (t->look.n == AM_LOOK_READS)
 		decide(v, t, 0, COUNTS);
-	t->read[t->n++] = (struct read){.position = GONE, .index = UINT64_MAX, .object = ev->object, .size = ev->size,
-					.site = NOWHERE, .acquired = t->acquired, .is_atomic = true, .is_attempt = true};
+	struct am_read *r = am_look_push(&t->look, ev);
+	r->position = GONE;
+	r->index = UINT64_MAX;
+	r->site = NOWHERE;
+	r->acquired = t->acquired;
+	r->waited = 0;
+	r->has_value = r->is_settled = false;
+	r->is_atomic = r->is_attempt = true;
 	v->n_reads++;
 }
 
 static void add_read(struct am_vain *v, struct thread *t, const struct am_event *ev, uint32_t site)
 {
-	if (t->n == READS)
+	if (t->look.n == AM_LOOK_READS)
 		decide(v, t, 0, COUNTS);
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
 	const uint64_t position = hold(v, ev, OPEN);
-	t->read[t->n++] = (struct read){.position = position, .index = ev->index, .object = ev->object,
-					.size = ev->size, .site = site, .acquired = t->acquired, .waited = t->waited,
-					.value = ev->value, .has_value = ev->flags & AM_HAS_VALUE,
-					.is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK};
+	struct am_read *r = am_look_push(&t->look, ev);
+	r->position = position;
+	r->index = ev->index;
+	r->value = ev->value;
+	r->site = site;
+	r->acquired = t->acquired;
+	r->waited = t->waited;
+	r->has_value = ev->flags & AM_HAS_VALUE;
+	r->is_atomic = ev->kind == AM_READ && ev->order & AM_ORDER_MASK;
+	r->is_settled = r->is_attempt = false;
 	v->n_reads++;
 }
 
@@ -440,17 +466,11 @@ static bool is_silent(enum am_kind kind)
 	}
 }
 
-/* Is its look open, for plain reads too? */
-static bool is_looking(const struct thread *t)
-{
-	return t->n && !t->read[t->n - 1].is_settled;
-}
-
 static void on_read(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = is_marked_read(ev) ? thread_make(v, ev->thread) : thread_find(v, ev->thread);
 
-	if (!t || (!is_marked_read(ev) && !is_looking(t))) {
+	if (!t || (!is_marked_read(ev) && !am_look_is_open(&t->look))) {
 		hold(v, ev, COUNTS);
 		return;
 	}
@@ -463,7 +483,7 @@ static void on_late(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = ev->mode ? NULL : thread_find(v, (uint32_t)(ev->aux >> 32));
 
-	if (t && is_looking(t))
+	if (t && am_look_is_open(&t->look))
 		add_read(v, t, ev, ANYWHERE);
 	else
 		hold(v, ev, COUNTS);
@@ -487,17 +507,17 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 {
 	struct thread *t = thread_find(v, ev->thread);
 
-	if (t && t->n && ev->kind == AM_UPDATE)
+	if (t && t->look.n && ev->kind == AM_UPDATE)
 		confirm(v, t, ev);
-	if (t && t->n && ev->kind == AM_ACQUIRE)
+	if (t && t->look.n && ev->kind == AM_ACQUIRE)
 		t->acquired++;
-	else if (t && t->n && ev->kind == AM_RELEASE)
+	else if (t && t->look.n && ev->kind == AM_RELEASE)
 		release(v, t);
-	else if (t && t->n && am_tells_waited(ev))
+	else if (t && t->look.n && am_tells_waited(ev))
 		t->waited += ev->mode == AM_OBJ_FUTEX && ev->aux;
-	else if (t && t->n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
+	else if (t && t->look.n && (ev->kind == AM_WRITE || ev->kind == AM_FREE))
 		settle_look(v, t, ev);
-	else if (t && t->n && !is_silent((enum am_kind)ev->kind))
+	else if (t && t->look.n && !is_silent((enum am_kind)ev->kind))
 		end_look(v, t);
 	if (t && ev->kind == AM_LOST)
 		t->depth = 0;
@@ -533,8 +553,9 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	}
 	if (!was_open && !v->n_reads)
 		return;
-	advance(v);
-	if (v->n_held)
+	if (can_advance(v))
+		advance(v);
+	if (v->n_held && v->is_news)
 		judge_again(v);
 }
 
@@ -544,8 +565,8 @@ void am_vain_hurry(struct am_vain *v)
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
 		if (!v->threads.at[i].key || !t)
 			continue;
-		for (uint32_t k = 0; k < t->n; k++)
-			let_go(v, &t->read[k]);
+		for (uint32_t k = 0; k < t->look.n; k++)
+			let_go(v, am_look_at(&t->look, k));
 	}
 	advance(v);
 	assert(v->first == v->next);
@@ -555,8 +576,8 @@ void am_vain_finish(struct am_vain *v)
 {
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
-		while (v->threads.at[i].key && t && t->n)
-			decide(v, t, 0, v->config.keeps_settled && t->read[0].is_settled ? COUNTS : IN_VAIN);
+		while (v->threads.at[i].key && t && t->look.n)
+			decide(v, t, 0, v->config.keeps_settled && am_look_at(&t->look, 0)->is_settled ? COUNTS : IN_VAIN);
 	}
 	advance(v);
 	judge_again(v);

@@ -146,7 +146,7 @@ static void await(const struct am_waited *w, struct held *h, uint32_t thread)
 
 static void make(const struct am_waited *w, struct held *h, const struct am_cycle *cycle)
 {
-	h->cycle = *cycle;
+	am_cycle_copy(&h->cycle, cycle);
 	h->n = 0;
 	await(w, h, cycle->thread);
 	for (uint32_t i = 0; i < cycle->n_edges; i++)
@@ -186,6 +186,16 @@ void am_waited_cycle(struct am_waited *w, const struct am_cycle *cycle)
 		w->config.on_cycle(w->config.cycle_ctx, cycle);
 }
 
+static void move(struct held *to, const struct held *from)
+{
+	if (to == from)
+		return;
+	am_cycle_copy(&to->cycle, &from->cycle);
+	memcpy(to->thread, from->thread, sizeof to->thread);
+	memcpy(to->region, from->region, sizeof to->region);
+	to->n = from->n;
+}
+
 static void judge_again(struct am_waited *w, bool in_a_hurry)
 {
 	const uint32_t n = w->n_held;
@@ -195,9 +205,7 @@ static void judge_again(struct am_waited *w, bool in_a_hurry)
 		struct held *h = &w->held[i];
 		const bool is_none = judge(w, &h->cycle) == NONE;
 		if (!is_none && !in_a_hurry && is_awaited(w, h)) {
-			if (w->n_held != i)
-				w->held[w->n_held] = *h;
-			w->n_held++;
+			move(&w->held[w->n_held++], h);
 			continue;
 		}
 		w->settled++;
@@ -241,9 +249,10 @@ static void pass(struct am_waited *w, const struct am_event *ev)
 	w->config.out(w->config.ctx, ev);
 }
 
-static void access(struct am_waited *w, const struct am_event *ev)
+/* One of which it is known that there are such words. */
+static __attribute__((noinline)) void access(struct am_waited *w, const struct am_event *ev)
 {
-	if (!w->words.n || !is_of_word(w, ev)) {
+	if (!is_of_word(w, ev)) {
 		pass(w, ev);
 		return;
 	}
@@ -253,17 +262,11 @@ static void access(struct am_waited *w, const struct am_event *ev)
 		pass(w, &marked);
 }
 
-void am_waited_event(struct am_waited *w, const struct am_event *ev)
+static __attribute__((noinline)) void other(struct am_waited *w, const struct am_event *ev)
 {
 	bool is_news = false;
 
 	switch (ev->kind) {
-	case AM_READ:
-	case AM_WRITE:
-	case AM_UPDATE:
-	case AM_LATE:
-		access(w, ev);
-		return;
 	case AM_BEGIN:
 	case AM_END:
 		boundary(w, ev);
@@ -289,4 +292,16 @@ void am_waited_event(struct am_waited *w, const struct am_event *ev)
 	pass(w, ev);
 	if (is_news && w->n_held)
 		judge_again(w, false);
+}
+
+void am_waited_event(struct am_waited *w, const struct am_event *ev)
+{
+	const bool is_access = (ev->kind >= AM_READ && ev->kind <= AM_UPDATE) || ev->kind == AM_LATE;
+
+	if (!is_access)
+		other(w, ev);
+	else if (w->words.n)
+		access(w, ev);
+	else
+		pass(w, ev);
 }

@@ -98,6 +98,7 @@ void am_reporter_event(struct am_reporter *r, const struct am_event *event)
 		am_objects_event(r->objects, event);
 		break;
 	default:
+		assert(!am_reporter_is_asked(event));
 		break;
 	}
 }
@@ -383,8 +384,7 @@ bool am_reporter_cycle(struct am_reporter *r, const struct am_cycle *given,
 	const struct am_blame b = {r->config.tables, &r->config.symbolizer, r->places, r->globals, &now, &r->arena};
 
 	if (!witness) {
-		memcpy(&r->cycle, given, offsetof(struct am_cycle, edge));
-		memcpy(r->cycle.edge, given->edge, given->n_edges * sizeof given->edge[0]);
+		am_cycle_copy(&r->cycle, given);
 		am_cycle_simplify(&r->cycle);
 		cycle = &r->cycle;
 	}

@@ -9,6 +9,7 @@
 #include "event.h"
 
 #include <stddef.h>
+#include <string.h>
 
 struct am_mem;
 
@@ -74,6 +75,12 @@ struct am_cycle {
 	uint32_t omitted, omit_at;
 	struct am_edge edge[AM_CYCLE_MAX];
 };
+
+/* No more than there is of it: most have two edges, and there is room for many. */
+static inline void am_cycle_copy(struct am_cycle *to, const struct am_cycle *from)
+{
+	memcpy(to, from, offsetof(struct am_cycle, edge) + from->n_edges * sizeof from->edge[0]);
+}
 
 typedef void am_cycle_fn(void *ctx, const struct am_cycle *cycle);
 

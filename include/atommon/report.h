@@ -137,6 +137,15 @@ struct am_reporter;
 struct am_reporter *am_reporter_new(const struct am_reporter_config *config, struct am_mem *mem);
 void am_reporter_free(struct am_reporter *r);
 void am_reporter_event(struct am_reporter *r, const struct am_event *event);
+/* False: it has no use for events of this kind, and need not be asked. */
+static inline bool am_reporter_is_asked(const struct am_event *event)
+{
+	const uint64_t kinds = UINT64_C(1) << AM_ACQUIRE | UINT64_C(1) << AM_RELEASE | UINT64_C(1) << AM_WAIT |
+			       UINT64_C(1) << AM_WAKE | UINT64_C(1) << AM_ALLOC | UINT64_C(1) << AM_FREE |
+			       UINT64_C(1) << AM_NAME | UINT64_C(1) << AM_INIT;
+
+	return kinds >> (event->kind & 63) & 1;
+}
 
 /* What a predictor knows beyond the cycle, whose values are those of the witness schedule, where known. */
 struct am_witness {

@@ -74,6 +74,15 @@ static void region(struct checkers *c, uint32_t number, uint64_t reads)
 	put(c, (struct am_event){.kind = AM_END, .thread = OTHER, .object = 'b'});
 }
 
+/* Something that nobody else comes to is told of a stretch near by: what is found is remembered, and may be
+ * wrong for the next one. */
+static void tell(struct checkers *c, uint32_t number)
+{
+	for (uint32_t i = draw(4); i > 0; i--)
+		put(c, (struct am_event){.kind = AM_LATE, .thread = ONE, .object = 0x4000 + 8 * draw(8), .size = 8, .mode = draw(2),
+					 .aux = (uint64_t)OTHER << 32 | (number + draw(5) - (number > 2 ? 2 : 0))});
+}
+
 static void run_regions(struct checkers *c, const uint32_t *number, uint32_t n, uint32_t at)
 {
 	const uint32_t first = draw(at + 1), over = at + draw(n - at); /* of the third's region */
@@ -84,6 +93,8 @@ static void run_regions(struct checkers *c, const uint32_t *number, uint32_t n, 
 	put(c, (struct am_event){.kind = AM_WRITE, .thread = THIRD, .object = 0x3000, .size = 8});
 	for (uint32_t i = 0; i < n; i++) {
 		region(c, number[i], i == at ? 0x1000 : i == first ? 0x3000 : 0);
+		if (draw(4) == 0)
+			tell(c, number[draw(i + 1)]);
 		if (i == over)
 			put(c, (struct am_event){.kind = AM_END, .thread = THIRD, .object = 'c'});
 	}
@@ -109,6 +120,7 @@ static bool run(unsigned way)
 	c.fast = am_checker_new(&fast, &c.mem[0]);
 	c.full = am_fullgraph_new(&full, &c.mem[1]);
 	run_regions(&c, number, n, at);
+	tell(&c, draw(2) ? asked : number[draw(n)]);
 	put(&c, (struct am_event){.kind = AM_LATE, .thread = ONE, .object = 0x2000, .size = 8, .mode = 1,
 				  .aux = (uint64_t)OTHER << 32 | asked});
 	put(&c, (struct am_event){.kind = AM_READ, .thread = ONE, .object = 0x2000, .size = 8});

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS = 160, THREADS = 3, LOOK_MAX = 24, NEVER = 1 << 20 };
+/* READS: as the stage keeps of a look; of more the oldest count. */
+enum { EVENTS = 240, SHORT = 160, THREADS = 3, READS = 32, NEVER = 1 << 20 };
 
 static uint64_t state;
 
@@ -32,6 +33,13 @@ static uint32_t draw(uint32_t n)
 static struct am_event trace[EVENTS];
 static uint32_t n_events;
 static uint32_t depth_before[EVENTS]; /* of regions of its thread */
+
+/* Many reads of many variables, so that looks are full. */
+static struct am_event random_read(uint32_t thread)
+{
+	return (struct am_event){.kind = AM_READ, .thread = thread, .object = 0x1000 + 8 * draw(draw(8) ? 400 : 4), .size = 4,
+				 .site = 1 + draw(3), .order = (uint8_t)(draw(8) ? 1 + draw(5) : 0)};
+}
 
 static struct am_event random_event(uint32_t thread, uint32_t *depth)
 {
@@ -88,20 +96,14 @@ static struct am_event random_event(uint32_t thread, uint32_t *depth)
 
 static void make_trace(void)
 {
-	uint32_t depth[THREADS] = {0}, since[THREADS] = {0};
+	uint32_t depth[THREADS] = {0};
+	const bool is_reading = draw(6) == 0;
 
-	n_events = 1 + draw(EVENTS);
+	n_events = 1 + draw(is_reading ? EVENTS : SHORT);
 	for (uint32_t i = 0; i < n_events; i++) {
-		const uint32_t t = draw(THREADS);
+		const uint32_t t = draw(is_reading ? 2 : THREADS);
 		depth_before[i] = depth[t];
-		if (++since[t] > LOOK_MAX) { /* the stage keeps so many reads of a look, not more */
-			since[t] = 0;
-			trace[i] = (struct am_event){.kind = AM_ACQUIRE, .thread = t, .object = 0x2000};
-		} else {
-			trace[i] = random_event(t, &depth[t]);
-			if (trace[i].kind == AM_LATE && (trace[i].aux >> 32) != t)
-				since[trace[i].aux >> 32]++;
-		}
+		trace[i] = is_reading && draw(12) ? random_read(t) : random_event(t, &depth[t]);
 		trace[i].index = i;
 	}
 }
@@ -111,6 +113,7 @@ static void make_trace(void)
 static bool is_vain[EVENTS];
 static bool is_known_read[EVENTS]; /* belongs to a look */
 static uint32_t decided[EVENTS];   /* position of the event that tells */
+static uint64_t n_full;		   /* times that a look was full */
 
 static uint32_t reader_of(const struct am_event *e)
 {
@@ -234,6 +237,23 @@ static enum answer answer(uint32_t r, uint32_t i)
 	return OPEN;
 }
 
+/* The look of this thread is full before event i joins it: the oldest of it counts. */
+static void make_room(uint32_t thread, uint32_t i)
+{
+	uint32_t n = 0, oldest = 0;
+
+	for (uint32_t r = i; r-- > 0;)
+		if (is_open(r, i + 1) && reader_of(&trace[r]) == thread) {
+			oldest = r;
+			n++;
+		}
+	if (n < READS)
+		return;
+	n_full++;
+	decided[oldest] = i;
+	is_vain[oldest] = is_failed(&trace[oldest]);
+}
+
 static void judge_all(void)
 {
 	memset(is_vain, 0, sizeof is_vain);
@@ -250,6 +270,8 @@ static void judge_all(void)
 				is_vain[r] = a[r] == VAIN || is_failed(&trace[r]);
 			}
 		is_known_read[i] = is_member || is_failed(&trace[i]);
+		if (is_known_read[i])
+			make_room(reader_of(&trace[i]), i);
 		decided[i] = NEVER;
 		is_vain[i] = is_failed(&trace[i]) || is_member; /* unless something tells otherwise */
 	}
@@ -361,7 +383,8 @@ int main(int argc, char **argv)
 		run(s, 64, 0);
 		run(s, 0, 1 + draw(8));
 	}
-	printf("# seed %" PRIu64 ", %" PRIu64 " traces: %" PRIu64 " reads, %" PRIu64 " steps in vain\n", seed, count, reads, vain);
-	printf("%s 1 - what goes on is what counts\n1..1\n", vain ? "ok" : "not ok");
-	return vain == 0;
+	printf("# seed %" PRIu64 ", %" PRIu64 " traces: %" PRIu64 " reads, %" PRIu64 " steps in vain; a look was full %" PRIu64
+	       " times\n", seed, count, reads, vain, n_full);
+	printf("%s 1 - what goes on is what counts\n1..1\n", vain && n_full ? "ok" : "not ok");
+	return !vain || !n_full;
 }

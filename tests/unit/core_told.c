@@ -126,3 +126,24 @@ Test(told, what_says_nothing_keeps_the_places)
 	cr_assert(tell(2, 5, 1, AM_FENCE));
 	cr_assert(tell(2, 5, 2, AM_ACQUIRE));
 }
+
+/* Each tells its own: places of threads in turn, while more threads come and others end. */
+Test(told, many_threads_in_turn_are_kept_apart)
+{
+	enum { THREADS = 200, ROUNDS = 20000 };
+	uint32_t next[THREADS] = {0}, random = 1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		random = random * 1664525 + 1013904223;
+		const uint32_t among = 1 + (uint32_t)i * THREADS / ROUNDS, id = (random >> 8) % among;
+		const bool ends = random >> 28 == 0, is_next = random >> 26 & 1;
+		const uint32_t place = is_next ? next[id] : next[id] + 1;
+		const struct am_event end = {.kind = AM_THREAD_END, .thread = id, .object = id},
+				      ev = {.kind = AM_TOLD, .thread = id, .aux = ((uint64_t)place << 8 | AM_RELEASE) << 32 | 5};
+		for (unsigned again = 0; !ends && again < 2; again++)
+			cr_assert_eq(am_told_event(told, &ev, &out) != NULL, is_next && !again && place < 256);
+		if (ends)
+			am_told_event(told, &end, &out);
+		next[id] = ends ? 0 : next[id] + (is_next && place < 256);
+	}
+}
