@@ -130,6 +130,21 @@ void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
 
 /* ---- reads ------------------------------------------------------------------------------------ */
 
+/* A read that no place holds any longer is told. Then something here was logged, for the one who uses the memory anew: a bit of the cell. */
+static uint64_t tell(struct am_view *v, uintptr_t word, struct am_late read, struct am_here here)
+{
+	return am_late_tell(v, word, read, false, here) ? AM_CELL_EVER : 0;
+}
+
+static void push_out(struct am_view *v, const struct lent *l, struct am_here here)
+{
+	const uint64_t ever = tell(v, l->word, am_filter_rest(l->read), here);
+	struct am_cell *cell = ever ? am_shadow_find(l->word) : NULL;
+
+	if (cell)
+		__atomic_fetch_or(&cell->w, ever, __ATOMIC_RELAXED);
+}
+
 /* A place for the word; what is pushed out is told. NULL: it is of this very region, which waits, and so has nothing that is told yet. */
 static struct lent *make_place(struct am_view *v, struct am_lents *table, uintptr_t word, struct am_here here)
 {
@@ -142,7 +157,7 @@ static struct lent *make_place(struct am_view *v, struct am_lents *table, uintpt
 		return NULL;
 	if (!l) {
 		l = &set[v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)];
-		am_late_tell(v, l->word, am_filter_rest(l->read), false, here);
+		push_out(v, l, here);
 	}
 	return l;
 }
@@ -156,8 +171,8 @@ static void put(struct lent *l, uintptr_t word, uint64_t read)
 	__atomic_store_n(&l->word, word, __ATOMIC_RELEASE); /* partner: find */
 }
 
-/* In this thread's table. */
-static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, struct am_here here)
+/* In this thread's table. `w`: what the cell's is to be. */
+static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, uint64_t *w, struct am_here here)
 {
 	struct am_lents *table = own_table();
 
@@ -167,7 +182,7 @@ static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, struct am_h
 	if (!l)
 		return false;
 	const uint64_t before = l->word == word ? l->read : 0;
-	am_late_tell(v, word, am_filter_left(before, v->stretch, bytes), false, here);
+	*w |= tell(v, word, am_filter_left(before, v->stretch, bytes), here);
 	if (am_tls.event) /* below a handler of this very thread */
 		return false;
 	am_defer_enter(here);
@@ -219,13 +234,13 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 	am_late_mark_stretch(v, here);
 	struct am_cell next = am_filter_lend(old);
 	if (am_filter_has_room(next, stretch) || !am_late_matters_of(next.r & AM_STRETCH_MASK)) {
-		am_late_tell(v, word, am_filter_left(next.r, stretch, bytes), false, here);
+		next.w |= tell(v, word, am_filter_left(next.r, stretch, bytes), here);
 		if (!put_w(cell, old.w, next.w))
 			return AM_LEND_AGAIN;
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;
 	}
-	if (!enter(v, word, bytes, here))
+	if (!enter(v, word, bytes, &next.w, here))
 		return AM_LEND_NOT;
 	if (next.r != old.r) /* what the owner has seen */
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);

@@ -46,6 +46,12 @@ static void link_to(int t, struct am_cell c, uint64_t bytes)
 		thin.linked[t][owner] = stretch;
 }
 
+/* A read that no place holds any longer: then something there was logged. */
+static uint64_t tell_left(int t, int word, struct am_late read)
+{
+	return tell_late(t, word, read, false) ? AM_CELL_EVER : 0;
+}
+
 /* Into the table, unless it is there. */
 static void put_lent(int t, int word, uint64_t bytes)
 {
@@ -53,9 +59,9 @@ static void put_lent(int t, int word, uint64_t bytes)
 	const uint64_t stretch = thin.stretch[t];
 
 	if (l->word && l->word != word + 1)
-		tell_late(t, l->word - 1, am_filter_rest(l->read), false);
+		thin.cell[l->word - 1].w |= tell_left(t, l->word - 1, am_filter_rest(l->read));
 	else if (l->word)
-		tell_late(t, word, am_filter_left(l->read, stretch, bytes), false);
+		thin.cell[word].w |= tell_left(t, word, am_filter_left(l->read, stretch, bytes));
 	const bool is_more = l->word == word + 1 && am_filter_same_stretch(l->read, stretch);
 	*l = (struct lent){word + 1, stretch | bytes | AM_CELL_LAZY | (is_more ? l->read & AM_CELL_BYTES : 0)};
 }
@@ -81,11 +87,11 @@ static bool lends(int t, int word, uint64_t bytes)
 	n_lent_linked += owner != t && (c->w & bytes) && matters_of(owner, wrote);
 	struct am_cell next = am_filter_lend(*c);
 	if (am_filter_has_room(next, stretch) || !matters_of((int)(next.r >> AM_BLOCK_SHIFT) - 1, next.r & AM_STRETCH_MASK)) {
-		tell_late(t, word, am_filter_left(next.r, stretch, bytes), false);
+		next.w |= tell_left(t, word, am_filter_left(next.r, stretch, bytes));
 		next.r = am_filter_borrow(next, stretch, bytes);
 	} else {
 		put_lent(t, word, bytes);
-		next.w |= AM_CELL_MANY;
+		next.w |= AM_CELL_MANY | (c->w & AM_CELL_EVER);
 		n_lent_many++;
 	}
 	*c = next;
