@@ -444,6 +444,22 @@ static inline bool am_filter_borrowed(struct am_cell c, uint64_t stretch, uint64
 	return am_filter_has(c.r, stretch, bytes) || am_filter_has(c.w & ~AM_CELL_LENT, stretch, bytes);
 }
 
+/*
+ * The usual read of a lent cell, in one go: one of this thread is in r. The cell stayed lent since, so that its owner wrote nothing, and what
+ * let that read be left there (case 9) stays so. If it was of bytes that the owner wrote, or the owner logged something here, no new edge can come from
+ * there whatever is read; else not to bytes that were not written. What r is then; false: ask, also if r would lose bytes.
+ */
+static inline bool am_filter_borrows_again(struct am_cell c, uint64_t stretch, uint64_t bytes, uint64_t *r)
+{
+	const bool is_behind = (c.w & (AM_CELL_NOW | (c.r & AM_CELL_BYTES))) != 0;
+
+	if (!(c.w & AM_CELL_LENT) || !am_filter_same_block(c.r, stretch) || (c.r & (AM_CELL_LAZY | AM_CELL_EXACT)) != AM_CELL_LAZY ||
+	    (!is_behind && c.w & bytes))
+		return false;
+	*r = (c.r & ~AM_STRETCH_MASK) | stretch | bytes;
+	return am_filter_same_stretch(c.r, stretch) || (c.r & AM_CELL_BYTES & ~bytes) == 0;
+}
+
 /* ---- the usual cases in one go ---------------------------------------------------------------- */
 
 enum am_filter_short {

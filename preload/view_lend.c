@@ -235,7 +235,7 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 	struct am_cell next = am_filter_lend(old);
 	if (am_filter_has_room(next, stretch) || !am_late_matters_of(next.r & AM_STRETCH_MASK)) {
 		next.w |= tell(v, word, am_filter_left(next.r, stretch, bytes), here);
-		if (!put_w(cell, old.w, next.w))
+		if (next.w != old.w && !put_w(cell, old.w, next.w))
 			return AM_LEND_AGAIN;
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;

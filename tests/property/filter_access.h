@@ -9,7 +9,7 @@
 
 /* ---- lent cells, as in preload/view_lend.c ----------------------------------------------------- */
 
-static uint64_t n_lent, n_lent_many, n_lent_linked;
+static uint64_t n_lent, n_lent_many, n_lent_linked, n_lent_again;
 
 /* Reads of others that no cell holds. */
 static bool tell_lent(int t, int word)
@@ -64,6 +64,20 @@ static void put_lent(int t, int word, uint64_t bytes)
 		thin.cell[word].w |= tell_left(t, word, am_filter_left(l->read, stretch, bytes));
 	const bool is_more = l->word == word + 1 && am_filter_same_stretch(l->read, stretch);
 	*l = (struct lent){word + 1, stretch | bytes | AM_CELL_LAZY | (is_more ? l->read & AM_CELL_BYTES : 0)};
+}
+
+/* The usual case in one go, as am_lend_again does it. */
+static bool lends_again(int t, int word, uint64_t bytes)
+{
+	struct am_cell *c = &thin.cell[word];
+	uint64_t r;
+
+	if (thin.depth[t] == 0 || !am_filter_borrows_again(*c, thin.stretch[t], bytes, &r))
+		return false;
+	n_lent_again++;
+	c->r = r;
+	note_read(t, word, bytes, false);
+	return true;
 }
 
 /* A read in a region of what is another's, or lent: does it need no record? */
@@ -219,7 +233,7 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 		compare_short(t, word, AM_CELL_BYTES, writes);
 	if (am_filter_known(*c, thin.stretch[t], bytes, writes))
 		return false;
-	if (!writes && may_be_lazy && !is_exact && matters(t, *c) && lends(t, word, bytes))
+	if (!writes && may_be_lazy && !is_exact && (lends_again(t, word, bytes) || (matters(t, *c) && lends(t, word, bytes))))
 		return false;
 	const struct am_cell seen = look(t, word);
 	enum am_filter_answer answer =
