@@ -420,7 +420,7 @@ static inline bool am_filter_left_in_w(uint64_t w)
 	return (w & (AM_CELL_BYTES | AM_CELL_NOW)) != 0;
 }
 
-/* What r is then. Earlier reads of the same thread of other bytes must have been told (am_filter_left). */
+/* What r is then. Earlier reads of the same thread of other bytes must be kept elsewhere, or told (am_filter_left). */
 static inline uint64_t am_filter_borrow(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {
 	/* The owner's next reads find that they have seen what is hidden. */
@@ -436,6 +436,34 @@ static inline struct am_late am_filter_left(uint64_t read, uint64_t stretch, uin
 			     (read & AM_CELL_BYTES & ~bytes) != 0;
 
 	return is_lost ? am_filter_rest(read) : (struct am_late){0, 0};
+}
+
+/*
+ * Reads of one thread of a lent word that the cell does not hold, as r, the newest first; 0: none. Adds those of its newest stretch, or more of them. Earlier
+ * ones stay as long as there is room, unless this one covers them (5); the oldest is told then.
+ */
+enum { AM_FILTER_KEPT = 3 };
+static inline struct am_late am_filter_keep(uint64_t read[AM_FILTER_KEPT], uint64_t stretch, uint64_t bytes)
+{
+	struct am_late oldest = {0, 0};
+	unsigned n = 1;
+
+	if (am_filter_same_stretch(read[0], stretch)) {
+		read[0] |= bytes;
+		return oldest;
+	}
+	uint64_t kept[AM_FILTER_KEPT] = {stretch | bytes | AM_CELL_LAZY};
+	for (unsigned i = 0; i < AM_FILTER_KEPT; i++) {
+		if ((read[i] & AM_CELL_BYTES & ~bytes) == 0)
+			continue;
+		if (n < AM_FILTER_KEPT)
+			kept[n++] = read[i];
+		else
+			oldest = am_filter_rest(read[i]);
+	}
+	for (unsigned i = 0; i < AM_FILTER_KEPT; i++)
+		read[i] = kept[i];
+	return oldest;
 }
 
 /* Did the stretch read or write all that already, in a lent cell? */

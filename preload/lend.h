@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others are in
- * a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
+ * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others, and
+ * what earlier stretches of the same thread read of other bytes, are in a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
  * A table lies in memory that outlives its thread, and what a thread left there is told like anything else. Runs in
  * application threads, in compiler callbacks; no lock, no malloc.
  */
@@ -11,7 +11,7 @@
 #include "preload/late.h"
 
 /* So many threads have a table; who has none logs. */
-enum { AM_LEND_TABLES = 64 };
+enum { AM_LEND_TABLES = 64, AM_LEND_READS = AM_LEND_TABLES * AM_FILTER_KEPT };
 
 enum am_lend {
 	AM_LEND_NOT,   /* it needs a record, or takes the cell */
@@ -27,7 +27,7 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes);
 
 /* The reads of a word that are in tables; how many. They stay there. */
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES]);
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS]);
 /* They are told, or over. */
 void am_lend_purge(uintptr_t word);
 /* After fork, in the child. */

@@ -238,7 +238,7 @@ bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, stru
 		   struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
-	struct am_late lent[AM_LEND_TABLES];
+	struct am_late lent[AM_LEND_READS];
 	/* Who reads there from the exchange on reads what we do. */
 	const unsigned n_lent = am_unlikely(old.w & AM_CELL_MANY) ? am_lend_collect(word, lent) : 0;
 	bool is_locked = waiting_in(old) && am_slot_lock(slot);
@@ -313,7 +313,7 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
 	if (c.w & AM_CELL_MANY) {
-		struct am_late lent[AM_LEND_TABLES];
+		struct am_late lent[AM_LEND_READS];
 		const unsigned n = am_lend_collect(word, lent);
 		for (unsigned i = 0; i < n; i++)
 			leave(ctx, word, lent[i], false);

@@ -9,10 +9,10 @@
 #include "preload/defer.h"
 #include "preload/lane.h"
 
-/* One thread's read of a word. Written by that thread, in an order by which others see whole ones; emptied by all. */
+/* One thread's reads of a word. Written by that thread, in an order by which others see whole ones; emptied by all. */
 struct lent {
 	uint64_t word; /* 0: empty */
-	uint64_t read; /* as r of a cell */
+	uint64_t read[AM_FILTER_KEPT];
 };
 
 enum { SETS_LOG2 = 9, WAYS = 4 };
@@ -70,7 +70,7 @@ static uint32_t count_tables(void)
 	return n < AM_LEND_TABLES ? n : AM_LEND_TABLES;
 }
 
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES])
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS])
 {
 	unsigned n = 0;
 
@@ -79,9 +79,14 @@ unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES])
 		const struct lent *l = table ? find(table, word) : NULL;
 		if (!l)
 			continue;
-		const uint64_t read = __atomic_load_n(&l->read, __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+		unsigned more = 0;
+		for (unsigned k = 0; k < AM_FILTER_KEPT; k++) {
+			const uint64_t read = __atomic_load_n(&l->read[k], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+			if (read)
+				reads[n + more++] = am_filter_rest(read);
+		}
 		if (__atomic_load_n(&l->word, __ATOMIC_RELAXED) == word)
-			reads[n++] = am_filter_rest(read);
+			n += more;
 	}
 	return n;
 }
@@ -136,12 +141,14 @@ static uint64_t tell(struct am_view *v, uintptr_t word, struct am_late read, str
 	return am_late_tell(v, word, read, false, here) ? AM_CELL_EVER : 0;
 }
 
-static void push_out(struct am_view *v, const struct lent *l, struct am_here here)
+static void push_out(struct am_view *v, uintptr_t word, const uint64_t read[AM_FILTER_KEPT], struct am_here here)
 {
-	const uint64_t ever = tell(v, l->word, am_filter_rest(l->read), here);
-	struct am_cell *cell = ever ? am_shadow_find(l->word) : NULL;
+	struct am_cell *cell = am_shadow_find(word);
+	uint64_t ever = 0;
 
-	if (cell)
+	for (unsigned i = AM_FILTER_KEPT; i-- > 0;)
+		ever |= tell(v, word, am_filter_rest(read[i]), here);
+	if (cell && ever)
 		__atomic_fetch_or(&cell->w, ever, __ATOMIC_RELAXED);
 }
 
@@ -151,28 +158,30 @@ static struct lent *make_place(struct am_view *v, struct am_lents *table, uintpt
 	struct lent *set = set_of(table, word), *l = find(table, word);
 
 	for (unsigned i = 0; i < WAYS && !l; i++)
-		if (set[i].word == 0 || !am_late_may_tell(v, set[i].read & AM_STRETCH_MASK))
+		if (set[i].word == 0 || !am_late_may_tell(v, set[i].read[0] & AM_STRETCH_MASK))
 			l = &set[i];
 	if (!l && v->is_waiting)
 		return NULL;
 	if (!l) {
 		l = &set[v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)];
-		push_out(v, l, here);
+		push_out(v, l->word, l->read, here);
 	}
 	return l;
 }
 
-/* In three steps, so that others see no read beside a word that is not its own. */
-static void put(struct lent *l, uintptr_t word, uint64_t read)
+/* In steps by which others see no read beside a word that is not its own, nor lose one that only goes to another place: they look from the
+ * first on. */
+static void put(struct lent *l, uintptr_t word, const uint64_t read[AM_FILTER_KEPT])
 {
 	if (l->word != word)
 		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&l->read, read, __ATOMIC_RELEASE); /* partner: am_lend_collect */
+	for (unsigned i = AM_FILTER_KEPT; i-- > 0;)
+		__atomic_store_n(&l->read[i], read[i], __ATOMIC_RELEASE); /* partner: am_lend_collect */
 	__atomic_store_n(&l->word, word, __ATOMIC_RELEASE); /* partner: find */
 }
 
-/* In this thread's table. `w`: what the cell's is to be. */
-static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, uint64_t *w, struct am_here here)
+/* Reads of this or an earlier stretch of this thread, into its table. `w`: what the cell's is to be. */
+static bool enter(struct am_view *v, uintptr_t word, uint64_t stretch, uint64_t bytes, uint64_t *w, struct am_here here)
 {
 	struct am_lents *table = own_table();
 
@@ -181,31 +190,45 @@ static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, uint64_t *w
 	struct lent *l = make_place(v, table, word, here);
 	if (!l)
 		return false;
-	const uint64_t before = l->word == word ? l->read : 0;
-	*w |= tell(v, word, am_filter_left(before, v->stretch, bytes), here);
+	uint64_t read[AM_FILTER_KEPT] = {0};
+	if (l->word == word)
+		memcpy(read, l->read, sizeof read);
+	*w |= AM_CELL_MANY | tell(v, word, am_filter_keep(read, stretch, bytes), here);
 	if (am_tls.event) /* below a handler of this very thread */
 		return false;
 	am_defer_enter(here);
-	put(l, word,
-	    v->stretch | bytes | AM_CELL_LAZY | (am_filter_same_stretch(before, v->stretch) ? before & AM_CELL_BYTES : 0));
+	put(l, word, read);
 	am_defer_leave();
 	return true;
 }
 
-/* The cell does not say that it is there. */
-static void withdraw(uintptr_t word)
+/*
+ * The cell changed before it could say that there is an entry. If it was taken, all but what is read now has been told. If others only read there, the
+ * entry stays if the cell said before that there are such; otherwise it has nothing but what is read now, or is still in r.
+ */
+static void withdraw(const struct am_cell *cell, uint64_t old, uintptr_t word)
 {
-	struct lent *l = find(am_tls.lane->lents, word);
+	const bool is_same = ((__atomic_load_n(&cell->w, __ATOMIC_RELAXED) ^ old) & AM_NEWEST_MASK) == 0;
+	struct lent *l = am_tls.lane->lents ? find(am_tls.lane->lents, word) : NULL;
 
-	if (l)
+	if (l && !(is_same && old & AM_CELL_MANY))
 		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+}
+
+/* Reads of an earlier stretch that r will not hold: into the table, unless they do not matter any more; or they are told. */
+static void keep_left(struct am_view *v, uintptr_t word, struct am_late left, uint64_t *w, struct am_here here)
+{
+	if (!left.bytes || !am_late_may_tell(v, left.stretch))
+		return;
+	if (!enter(v, word, left.stretch, left.bytes, w, here))
+		*w |= tell(v, word, left, here);
 }
 
 static bool has_entered(const struct am_view *v, uintptr_t word, uint64_t bytes)
 {
 	const struct lent *l = am_tls.lane->lents ? find(am_tls.lane->lents, word) : NULL;
 
-	return l && am_filter_has(l->read, v->stretch, bytes);
+	return l && am_filter_has(l->read[0], v->stretch, bytes);
 }
 
 /* In one step, unless it stays as it was; then is it still so? A store into the other half comes before. */
@@ -234,18 +257,20 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 	am_late_mark_stretch(v, here);
 	struct am_cell next = am_filter_lend(old);
 	if (am_filter_has_room(next, stretch) || !am_late_matters_of(next.r & AM_STRETCH_MASK)) {
-		next.w |= tell(v, word, am_filter_left(next.r, stretch, bytes), here);
-		if (next.w != old.w && !put_w(cell, old.w, next.w))
+		keep_left(v, word, am_filter_left(next.r, stretch, bytes), &next.w, here);
+		if (next.w != old.w && !put_w(cell, old.w, next.w)) {
+			withdraw(cell, old.w, word);
 			return AM_LEND_AGAIN;
+		}
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;
 	}
-	if (!enter(v, word, bytes, &next.w, here))
+	if (!enter(v, word, stretch, bytes, &next.w, here))
 		return AM_LEND_NOT;
 	if (next.r != old.r) /* what the owner has seen */
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
-	if (put_w(cell, old.w, next.w | AM_CELL_MANY))
+	if (put_w(cell, old.w, next.w))
 		return AM_LEND_DONE;
-	withdraw(word);
+	withdraw(cell, old.w, word);
 	return AM_LEND_AGAIN;
 }
