@@ -439,31 +439,24 @@ static inline struct am_late am_filter_left(uint64_t read, uint64_t stretch, uin
 }
 
 /*
- * Reads of one thread of a lent word that the cell does not hold, as r, the newest first; 0: none. Adds those of its newest stretch, or more of them. Earlier
- * ones stay as long as there is room, unless this one covers them (5); the oldest is told then.
+ * Reads of one thread of a lent word that the cell does not hold, as r, the newest first; 0: none. Adds those of its newest stretch, or more of them. Of earlier
+ * ones the bytes that this one did not read stay (5), as long as there is room; the oldest are told then.
  */
 enum { AM_FILTER_KEPT = 3 };
 static inline struct am_late am_filter_keep(uint64_t read[AM_FILTER_KEPT], uint64_t stretch, uint64_t bytes)
 {
-	struct am_late oldest = {0, 0};
+	uint64_t kept[AM_FILTER_KEPT + 1] = {stretch | bytes | AM_CELL_LAZY};
 	unsigned n = 1;
 
-	if (am_filter_same_stretch(read[0], stretch)) {
-		read[0] |= bytes;
-		return oldest;
-	}
-	uint64_t kept[AM_FILTER_KEPT] = {stretch | bytes | AM_CELL_LAZY};
 	for (unsigned i = 0; i < AM_FILTER_KEPT; i++) {
-		if ((read[i] & AM_CELL_BYTES & ~bytes) == 0)
-			continue;
-		if (n < AM_FILTER_KEPT)
-			kept[n++] = read[i];
-		else
-			oldest = am_filter_rest(read[i]);
+		if (am_filter_same_stretch(read[i], stretch))
+			kept[0] |= read[i];
+		else if ((read[i] & AM_CELL_BYTES & ~kept[0]) != 0)
+			kept[n++] = read[i] & ~(kept[0] & AM_CELL_BYTES);
 	}
 	for (unsigned i = 0; i < AM_FILTER_KEPT; i++)
 		read[i] = kept[i];
-	return oldest;
+	return am_filter_rest(kept[AM_FILTER_KEPT]);
 }
 
 /* Did the stretch read or write all that already, in a lent cell? */

@@ -15,7 +15,7 @@ struct lent {
 	uint64_t read[AM_FILTER_KEPT];
 };
 
-enum { SETS_LOG2 = 9, WAYS = 4 };
+enum { SETS_LOG2 = 11, WAYS = 4 };
 struct am_lents {
 	struct lent at[1 << SETS_LOG2][WAYS];
 };
