@@ -479,7 +479,11 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here)
 {
 	struct am_view *v = &am_view;
+	const struct touch a = {.word = address & ~(uintptr_t)7, .bytes = am_filter_bytes(address & 7, size),
+				.writes = kind != AM_READ, .is_exact = true, .here = here};
 
+	if (am_likely((address & 7) + size <= 8))
+		return is_ready(v) && wants(v, &a);
 	return is_ready(v) && wants_all(v, kind, address, size, false, true, here);
 }
 

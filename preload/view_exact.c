@@ -105,8 +105,8 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 		return false;
 	s->site = am_site(&am_tls, kind, here);
 	am_defer_enter(here);
-	/* a handler may have come meanwhile */
-	if (!is_usual(v, address, size) || !has_room(v) || am_late_counts(v)) {
+	/* a handler may have come meanwhile, and told what waits, or added to it */
+	if (!v->is_waiting || !has_room(v) || am_late_counts(v)) {
 		am_defer_leave();
 		return false;
 	}
