@@ -64,7 +64,7 @@
  *  9. Lent: a cell of another thread that a region reads, if no new edge leads to that read: the bytes were not written by the
  *     owner, or the writes do not matter (6), or an edge leads already from the owner's stretch that wrote them, or a later one,
  *     to this thread: then there is a path by program order at either end. Nothing is logged, nobody is exposed, and the
- *     cell stays the owner's. The reads are remembered: of one thread in the cell, of more in a table of
+ *     cell stays the owner's. The reads are remembered: of one thread in the cell, of more, and of its earlier stretches, in a table of
  *     each reader (preload/lend.h). Reads do not conflict, so that the readers need not know of each other. Whoever comes with
  *     anything else takes the cell, and tells late what the owner and all readers left. The owner reads on as ever, but what
  *     it writes is logged: its written bytes do not say any more that nobody was there since.

@@ -306,6 +306,31 @@ void am_log_step(enum am_kind kind, unsigned detail, uint64_t object, uint32_t n
 		am_drain_wake();
 }
 
+void am_log_late(unsigned detail, uint64_t object, struct am_unit more, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	const struct am_pc_cached *p = t->lane ? am_site_pc_entry(t, here.pc) : NULL;
+
+	if (am_unlikely(!p || (here.pc && p->pc != here.pc) || !here.cfa || t->event != 0 || t->head + 2 > t->limit)) {
+		struct am_record r = {.kind = AM_LATE, .detail = (uint8_t)detail, .n_ext = 1, .has_seq = true,
+				      .object = object, .ordered = object};
+		r.ext[0] = more;
+		am_log_record(&r, here);
+		return;
+	}
+	t->event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	const uint64_t w1 = am_number(object) | (here.pc ? p->site : 0);
+	const uint64_t i = am_reserve(t, 2);
+	put(t, i + 1, more.w0, more.w1);
+	put(t, i, am_log_w0(AM_LATE, detail, object) | 1u << AM_R_EXT_SHIFT, w1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = 0;
+	__builtin_prefetch(&am_caches(t)->units[i & t->mask] + AM_AHEAD, 1);
+	if (am_drain_is_asleep())
+		am_drain_wake();
+}
+
 void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa)
 {
 	struct am_record r = {.kind = (uint8_t)(w0 & AM_R_KIND_MASK),

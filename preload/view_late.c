@@ -192,18 +192,11 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 		while (at + n < 8 && late.bytes >> (at + n) & 1)
 			n++;
 		if (n) {
-			struct am_record r = {.kind = AM_LATE,
-					      .detail = (uint8_t)((n - 1) | (unsigned)writes << 3),
-					      .n_ext = 1,
-					      .has_seq = true,
-					      .object = word + at,
-					      .ordered = word + at};
-			r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
-						    (uint64_t)b->thread << 32 |
-							    am_late_number(late.stretch)};
+			const struct am_unit more = {AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
+						     (uint64_t)b->thread << 32 | am_late_number(late.stretch)};
 			const uint64_t others = am_view_others(v);
-			am_log_record(&r, (struct am_here){place_of(b, word, late.stretch, writes),
-							   here.cfa});
+			am_log_late((n - 1) | (unsigned)writes << 3, word + at, more,
+				    (struct am_here){place_of(b, word, late.stretch, writes), here.cfa});
 			am_view_count_own(v, others);
 		}
 		at += n ? n : 1;
