@@ -5,7 +5,7 @@
  * Runs in application threads; no system call, no malloc.
  *
  * The cell, the operation and the item, in this order, go together under the lock of the slot. Who takes a cell of the open region of another
- * thread takes that lock before, and tells the list under it (am_late_seize): then the item is there, and a third thread that
+ * thread takes that lock before, and tells the list under it (seize in view_late.c): then the item is there, and a third thread that
  * takes the cell next comes behind it. If the region is exposed meanwhile, for another of its cells, the list may have been read without this
  * item; the thread sees that behind its store, and tells the item itself before it lets go of the slot. Either way it is told, with a number of the
  * slot, before whoever comes behind it. Where the cell was lost without a word, the item is not told at all (defer.c).
