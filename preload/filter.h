@@ -64,7 +64,7 @@
  *  9. Lent: a cell of another thread that a region reads, if no new edge leads to that read: the bytes were not written by the
  *     owner, or the writes do not matter (6), or an edge leads already from the owner's stretch that wrote them, or a later one,
  *     to this thread: then there is a path by program order at either end. Nothing is logged, nobody is exposed, and the
- *     cell stays the owner's. The reads are remembered: of one thread in the cell, of more in a table of
+ *     cell stays the owner's. The reads are remembered: of one thread in the cell, of more, and of its earlier stretches, in a table of
  *     each reader (preload/lend.h). Reads do not conflict, so that the readers need not know of each other. Whoever comes with
  *     anything else takes the cell, and tells late what the owner and all readers left. The owner reads on as ever, but what
  *     it writes is logged: its written bytes do not say any more that nobody was there since.
@@ -420,7 +420,7 @@ static inline bool am_filter_left_in_w(uint64_t w)
 	return (w & (AM_CELL_BYTES | AM_CELL_NOW)) != 0;
 }
 
-/* What r is then. Earlier reads of the same thread of other bytes must have been told (am_filter_left). */
+/* What r is then. Earlier reads of the same thread of other bytes must be kept elsewhere, or told (am_filter_left). */
 static inline uint64_t am_filter_borrow(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {
 	/* The owner's next reads find that they have seen what is hidden. */
@@ -438,10 +438,47 @@ static inline struct am_late am_filter_left(uint64_t read, uint64_t stretch, uin
 	return is_lost ? am_filter_rest(read) : (struct am_late){0, 0};
 }
 
+/*
+ * Reads of one thread of a lent word that the cell does not hold, as r, the newest first; 0: none. Adds those of its newest stretch, or more of them. Of earlier
+ * ones the bytes that this one did not read stay (5), as long as there is room; the oldest are told then.
+ */
+enum { AM_FILTER_KEPT = 3 };
+static inline struct am_late am_filter_keep(uint64_t read[AM_FILTER_KEPT], uint64_t stretch, uint64_t bytes)
+{
+	uint64_t kept[AM_FILTER_KEPT + 1] = {stretch | bytes | AM_CELL_LAZY};
+	unsigned n = 1;
+
+	for (unsigned i = 0; i < AM_FILTER_KEPT; i++) {
+		if (am_filter_same_stretch(read[i], stretch))
+			kept[0] |= read[i];
+		else if ((read[i] & AM_CELL_BYTES & ~kept[0]) != 0)
+			kept[n++] = read[i] & ~(kept[0] & AM_CELL_BYTES);
+	}
+	for (unsigned i = 0; i < AM_FILTER_KEPT; i++)
+		read[i] = kept[i];
+	return am_filter_rest(kept[AM_FILTER_KEPT]);
+}
+
 /* Did the stretch read or write all that already, in a lent cell? */
 static inline bool am_filter_borrowed(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {
 	return am_filter_has(c.r, stretch, bytes) || am_filter_has(c.w & ~AM_CELL_LENT, stretch, bytes);
+}
+
+/*
+ * The usual read of a lent cell, in one go: one of this thread is in r. The cell stayed lent since, so that its owner wrote nothing, and what
+ * let that read be left there (case 9) stays so. If it was of bytes that the owner wrote, or the owner logged something here, no new edge can come from
+ * there whatever is read; else not to bytes that were not written. What r is then; false: ask, also if r would lose bytes.
+ */
+static inline bool am_filter_borrows_again(struct am_cell c, uint64_t stretch, uint64_t bytes, uint64_t *r)
+{
+	const bool is_behind = (c.w & (AM_CELL_NOW | (c.r & AM_CELL_BYTES))) != 0;
+
+	if (!(c.w & AM_CELL_LENT) || !am_filter_same_block(c.r, stretch) || (c.r & (AM_CELL_LAZY | AM_CELL_EXACT)) != AM_CELL_LAZY ||
+	    (!is_behind && c.w & bytes))
+		return false;
+	*r = (c.r & ~AM_STRETCH_MASK) | stretch | bytes;
+	return am_filter_same_stretch(c.r, stretch) || (c.r & AM_CELL_BYTES & ~bytes) == 0;
 }
 
 /* ---- the usual cases in one go ---------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others are in
- * a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
+ * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others, and
+ * what earlier stretches of the same thread read of other bytes, are in a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
  * A table lies in memory that outlives its thread, and what a thread left there is told like anything else. Runs in
  * application threads, in compiler callbacks; no lock, no malloc.
  */
@@ -11,11 +11,12 @@
 #include "preload/late.h"
 
 /* So many threads have a table; who has none logs. */
-enum { AM_LEND_TABLES = 64 };
+enum { AM_LEND_TABLES = 64, AM_LEND_READS = AM_LEND_TABLES * AM_FILTER_KEPT };
 
 enum am_lend {
 	AM_LEND_NOT,   /* it needs a record, or takes the cell */
 	AM_LEND_DONE,  /* remembered, or known */
+	AM_LEND_SAME,  /* the same, and its place, too */
 	AM_LEND_AGAIN, /* somebody came: look again */
 };
 
@@ -26,11 +27,26 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes);
 
 /* The reads of a word that are in tables; how many. They stay there. */
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES]);
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS]);
 /* They are told, or over. */
 void am_lend_purge(uintptr_t word);
 /* After fork, in the child. */
 void am_lend_forget(void);
+
+/* The usual case of am_lend_read, in a region that waits or has its mark. With its place. */
+static inline bool am_lend_again(const struct am_view *v, struct am_cell *cell, uintptr_t address, uint64_t bytes, uintptr_t pc)
+{
+	const struct am_cell old = am_cell_load(cell);
+	uint64_t r;
+
+	if (!am_filter_borrows_again(old, v->stretch, bytes, &r))
+		return false;
+	if (r != old.r) { /* who takes the cell meanwhile races with this read */
+		__atomic_store_n(&cell->r, r, __ATOMIC_RELAXED);
+		am_view_put_place(am_view_place(v->places, cell, false), address, pc);
+	}
+	return true;
+}
 
 /* The same where lazy accesses need no questions (`fast` is set) and the cell was not free to be taken: what am_view_access would do.
  * With its place. */
@@ -43,6 +59,7 @@ static inline bool am_lend_borrow(struct am_view *v, struct am_cell *cell, uintp
 	am_view_put_place(am_view_place(v->places, cell, false), address, here.pc);
 	return true;
 }
+
 
 /* Has this stretch read all that, in a cell that is lent, by what the cell says? */
 static inline bool am_lend_is_known(const struct am_view *v, struct am_cell c, uint64_t bytes)

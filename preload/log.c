@@ -282,6 +282,55 @@ bool am_log_record(struct am_record *r, struct am_here here)
 	return true;
 }
 
+void am_log_step(enum am_kind kind, unsigned detail, uint64_t object, uint32_t number, struct am_unit more, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	const uint64_t key = am_site_key(here);
+	const struct am_site_cached *e = am_site_entry(t, key);
+
+	/* In a signal handler, near the end of a lap, or where the place is not known yet. */
+	if (am_unlikely(t->event != here.cfa || t->head + 2 > t->limit || !am_site_is_hit(e, key))) {
+		struct am_record r = {.kind = (uint8_t)kind, .detail = (uint8_t)detail, .n_ext = 1, .has_seq = true,
+				      .has_number = true, .number = number, .object = object, .ordered = object};
+		r.ext[0] = more;
+		am_log_record(&r, here);
+		return;
+	}
+	const uint64_t i = am_reserve(t, 2);
+	put(t, i + 1, more.w0, more.w1);
+	put(t, i, am_log_w0(kind, detail, object) | 1u << AM_R_EXT_SHIFT, number | e->site);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = 0;
+	__builtin_prefetch(&am_caches(t)->units[i & t->mask] + AM_AHEAD, 1);
+	if (am_drain_is_asleep())
+		am_drain_wake();
+}
+
+void am_log_late(unsigned detail, uint64_t object, struct am_unit more, struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+	const struct am_pc_cached *p = t->lane ? am_site_pc_entry(t, here.pc) : NULL;
+
+	if (am_unlikely(!p || (here.pc && p->pc != here.pc) || !here.cfa || t->event != 0 || t->head + 2 > t->limit)) {
+		struct am_record r = {.kind = AM_LATE, .detail = (uint8_t)detail, .n_ext = 1, .has_seq = true,
+				      .object = object, .ordered = object};
+		r.ext[0] = more;
+		am_log_record(&r, here);
+		return;
+	}
+	t->event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	const uint64_t w1 = am_number(object) | (here.pc ? p->site : 0);
+	const uint64_t i = am_reserve(t, 2);
+	put(t, i + 1, more.w0, more.w1);
+	put(t, i, am_log_w0(AM_LATE, detail, object) | 1u << AM_R_EXT_SHIFT, w1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->event = 0;
+	__builtin_prefetch(&am_caches(t)->units[i & t->mask] + AM_AHEAD, 1);
+	if (am_drain_is_asleep())
+		am_drain_wake();
+}
+
 void am_log_cold(uint64_t w0, uint64_t object, uintptr_t pc, uintptr_t cfa)
 {
 	struct am_record r = {.kind = (uint8_t)(w0 & AM_R_KIND_MASK),

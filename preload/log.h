@@ -223,6 +223,12 @@ bool am_log_record(struct am_record *record, struct am_here here);
  * dropped, and counted. True: am_log_record with has_number and the same `here` must follow. */
 bool am_log_prepare(unsigned n, struct am_here here);
 
+/* The same for the usual record behind am_log_prepare: of an access, with one extension. */
+void am_log_step(enum am_kind kind, unsigned detail, uint64_t object, uint32_t number, struct am_unit more, struct am_here here);
+
+/* A record of one extension that needs no more of its place than the return address, if there is one: late. */
+void am_log_late(unsigned detail, uint64_t object, struct am_unit more, struct am_here here);
+
 /* The id of the call site, by unwinding; remembered unless a signal handler asks (is_nested). */
 uint32_t am_site_miss(struct am_here here, bool is_nested);
 

@@ -25,6 +25,18 @@ static void one(enum am_kind kind, const void *p, unsigned size, bool is_volatil
 		am_view_access(kind, (uintptr_t)p, size, is_volatile ? AM_VIEW_VOLATILE : 0, here);
 }
 
+/* While `fast` is set: is there nothing more to do for an access to one word, which is not ours alone? */
+static inline bool settles_word(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (!writes && v->depth != 0 && am_lend_again(v, c, at, bytes, here.pc))
+		return true;
+	if (!writes && __atomic_load_n(&c->w, __ATOMIC_RELAXED) & AM_CELL_MANY) /* it matters */
+		return am_lend_borrow(v, c, at, bytes, here);
+	return am_late_take(v, c, at, bytes, writes, here.pc) || (!writes && am_lend_borrow(v, c, at, bytes, here));
+}
+
 /* While `fast` is set: is there nothing more to do for an access to several words? */
 static bool settles(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
 {
@@ -80,8 +92,7 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 		} else if ((at & 7) + size > 8) {
 			if (settles(at, size, writes, pc))
 				return;
-		} else if (am_late_take(&am_view, c, at, am_filter_bytes(at & 7, size), writes, pc) ||
-			   (!writes && am_lend_borrow(&am_view, c, at, am_filter_bytes(at & 7, size), here))) {
+		} else if (settles_word(c, at, am_filter_bytes(at & 7, size), writes, here)) {
 			return;
 		}
 	}

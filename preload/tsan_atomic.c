@@ -15,6 +15,13 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* Nothing is done for it yet; what it has to do with the region's list, am_exact_begin says. */
+static inline void start(struct am_step *s, const volatile void *p)
+{
+	s->slot = &am_slots[am_slot_of((uintptr_t)p)];
+	s->is_logged = s->is_locked = s->waits = s->is_known = false;
+}
+
 /* Room, and the lock of the slot. False: nothing can be logged. */
 static bool lock(struct am_step *s, struct am_here here)
 {
@@ -50,53 +57,55 @@ static bool asks_late(void)
  * would not log what it does after us: a look at a lock that saw it released. So it is asked
  * again, under the lock of the slot: whoever comes from here on is behind us.
  */
-static struct am_step begin(enum am_kind kind, const volatile void *p, unsigned size, unsigned commutes,
-			    struct am_here here)
+static void begin(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, unsigned commutes,
+		  struct am_here here)
 {
 	const bool is_apart = commutes != 0;
 	enum { TRIES = 4 };
 	const uintptr_t address = (uintptr_t)p;
-	struct am_step s = {.slot = &am_slots[am_slot_of(address)]};
 
+	start(s, p);
 	if (asks_late()) {
 		if (!am_view_sleeps() && am_view_is_ready()) {
 			am_retry_check(here);
-			lock(&s, here);
+			lock(s, here);
 		}
-		return s;
+		return;
 	}
-	if (!am_view_sleeps() && (am_exact_begin(&s, kind, address, size, commutes, here) || s.is_known))
-		return s;
+	if (am_view_sleeps() ||
+	    (am_view.is_waiting && (am_exact_begin(s, kind, address, size, commutes, here) || s->is_known)))
+		return;
 	for (unsigned i = 0;; i++) {
 		if (am_view_sleeps() || !(is_apart ? am_view_wants_apart(address, size, here)
 						   : am_view_wants(kind, address, size, here)))
-			return s;
+			return;
 		am_retry_check(here);
-		if (!lock(&s, here) ||
+		if (!lock(s, here) ||
 		    am_likely(am_view_has(address, size, is_apart ? AM_STRETCH_OTHER : am_view.stretch)))
-			return s;
+			return;
 		if (i == TRIES) {
 			am_view_estrange(address, size);
-			return s;
+			return;
 		}
-		give_up(&s, here);
+		give_up(s, here);
 	}
 }
 
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
 			     struct am_here here)
 {
-	return begin(kind, p, size, 0, here);
+	struct am_step s;
+
+	begin(&s, kind, p, size, 0, here);
+	return s;
 }
 
 /* Of an access that is known, but logged all the same. */
-static struct am_step force(const volatile void *p, struct am_here here)
+static void force(struct am_step *s, const volatile void *p, struct am_here here)
 {
-	struct am_step s = {.slot = &am_slots[am_slot_of((uintptr_t)p)]};
-
+	start(s, p);
 	if (!am_view_sleeps() && !am_tls.event)
-		lock(&s, here);
-	return s;
+		lock(s, here);
 }
 
 /* Its memory order, and what is known of the loads before it; asked once. */
@@ -135,21 +144,10 @@ static bool is_worth_telling(enum am_kind kind, const volatile void *p, unsigned
 			   : !is_vain || am_retry_attempt((uintptr_t)p);
 }
 
-/* The record of the step, if there is one. `commutes`: of event.h. */
-static void end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
-		uint64_t value, bool is_vain, unsigned commutes, struct am_here here)
+/* The record of a step that does not wait in its region's list. `commutes`: of event.h. */
+static __attribute__((noinline)) void end_logged(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
+						 uint64_t value, bool is_vain, unsigned commutes, struct am_here here)
 {
-	struct am_record r = {.kind = (uint8_t)kind,
-			      .has_seq = true,
-			      .has_number = true,
-			      .detail = (uint8_t)__builtin_ctz(size),
-			      .object = (uintptr_t)p,
-			      .ordered = (uintptr_t)p};
-
-	if (s->waits && !is_vain) {
-		am_exact_end(s, kind, (uintptr_t)p, size, 0, order_of(kind, p, size, mo, value, false, commutes, here), here);
-		return;
-	}
 	if (s->waits) {
 		am_exact_undo(s);
 		if (!am_retry_attempt((uintptr_t)p)) {
@@ -158,8 +156,6 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 		}
 		if (!log_after_all(s, here))
 			return;
-	} else if (!s->is_logged) {
-		return;
 	} else if (!is_worth_telling(kind, p, size, is_vain, here)) {
 		give_up(s, here);
 		/* The cell was told of an access: nobody's next one is covered by it. */
@@ -167,18 +163,26 @@ static void end(struct am_step *s, enum am_kind kind, const volatile void *p, un
 			am_view_touched((uintptr_t)p, size);
 		return;
 	}
-	r.number = am_number((uintptr_t)p);
+	const uint32_t number = am_number((uintptr_t)p);
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
-	r.n_ext = 1;
-	r.ext[0] = am_retry_order(order_of(kind, p, size, mo, value, is_vain, commutes, here));
+	const uint8_t order = order_of(kind, p, size, mo, value, is_vain, commutes, here);
 	const uint64_t others = am_view_others(&am_view);
-	am_log_record(&r, here);
+	am_log_step(kind, (unsigned)__builtin_ctz(size), (uintptr_t)p, number, am_retry_order(order), here);
 	am_view_count_own(&am_view, others);
 	if (is_vain)
 		am_retry.failed = am_tls.head;
 	if (is_vain && am_view_mode != AM_VIEW_RECORD)
 		am_view_touched((uintptr_t)p, size);
+}
+
+static inline void end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo, uint64_t value,
+		       bool is_vain, unsigned commutes, struct am_here here)
+{
+	if (s->waits && !is_vain)
+		am_exact_end(s, kind, (uintptr_t)p, size, 0, order_of(kind, p, size, mo, value, false, commutes, here), here);
+	else if (s->waits || s->is_logged)
+		end_logged(s, kind, p, size, mo, value, is_vain, commutes, here);
 }
 
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
@@ -245,8 +249,11 @@ static inline bool passes(const volatile void *p, unsigned size)
 				is_forced = true;                                                  \
 			}                                                                          \
 		}                                                                                  \
-		struct am_step s = is_forced ? force(p, AM_HERE)                                   \
-					     : am_step_begin(AM_READ, p, bits / 8, AM_HERE);       \
+		struct am_step s;                                                                  \
+		if (am_unlikely(is_forced))                                                        \
+			force(&s, p, AM_HERE);                                                     \
+		else                                                                               \
+			begin(&s, AM_READ, p, bits / 8, 0, AM_HERE);                               \
 		const type value = am_atomic##bits##_load(p, mo);                                  \
 		if (!s.is_logged && !s.waits)                                                      \
 			am_retry_dropped((uintptr_t)p, bits / 8, AM_HERE);                         \
@@ -260,7 +267,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 			am_atomic##bits##_store(p, v, mo);                                         \
 			return;                                                                    \
 		}                                                                                  \
-		struct am_step s = am_step_begin(AM_WRITE, p, bits / 8, AM_HERE);                  \
+		struct am_step s;                                                                  \
+		begin(&s, AM_WRITE, p, bits / 8, 0, AM_HERE);                              \
 		am_atomic##bits##_store(p, v, mo);                                                 \
 		am_step_end(&s, AM_WRITE, p, bits / 8, mo, 0, false, AM_HERE);                        \
 	}                                                                                          \
@@ -269,7 +277,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 		am_futex_change((uintptr_t)p);                                                     \
 		if (passes(p, bits / 8))                                                           \
 			return am_atomic##bits##_exchange(p, v, mo);                               \
-		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
+		struct am_step s;                                                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, 0, AM_HERE);                             \
 		const type old = am_atomic##bits##_exchange(p, v, mo);                             \
 		am_step_end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, old == v, AM_HERE);                    \
 		return old;                                                                        \
@@ -277,7 +286,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *e,    \
 								     type v, int mo, int fail)     \
 	{                                                                                          \
-		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
+		struct am_step s;                                                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, 0, AM_HERE);                             \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
@@ -289,7 +299,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 	AM_EXPORT bool __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e,      \
 								   type v, int mo, int fail)       \
 	{                                                                                          \
-		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
+		struct am_step s;                                                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, 0, AM_HERE);                             \
 		const bool done = am_atomic##bits##_cas(p, e, v, mo);                              \
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)*e);                                \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
@@ -301,7 +312,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 	AM_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e,        \
 								  type v, int mo, int fail)        \
 	{                                                                                          \
-		struct am_step s = am_step_begin(AM_UPDATE, p, bits / 8, AM_HERE);                 \
+		struct am_step s;                                                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, 0, AM_HERE);                             \
 		const bool done = am_atomic##bits##_cas(p, &e, v, mo);                             \
 		am_retry_confirm(done, (uintptr_t)p, (uint64_t)e);                                 \
 		am_step_end(&s, done ? AM_UPDATE : AM_READ, p, bits / 8, done ? mo : fail,         \
@@ -321,7 +333,8 @@ static inline bool passes(const volatile void *p, unsigned size)
 			return seen;                                                               \
 		}                                                                                  \
 		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, AM_HERE.pc);          \
-		struct am_step s = begin(AM_UPDATE, p, bits / 8, with, AM_HERE);              \
+		struct am_step s;                                                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, with, AM_HERE);                                  \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
 		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, AM_HERE); \
 		note_update(p, bits, delta, AM_HERE);                                              \

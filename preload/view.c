@@ -317,7 +317,14 @@ static enum am_lend lend(struct am_view *v, struct am_cell *cell, struct am_cell
 	const bool is_others = am_filter_foreign(old.w, v->stretch) || old.w & AM_CELL_LENT;
 
 	if (!is_others || a->writes || a->is_exact || !a->may_be_lazy || v->depth == 0 || !v->defer ||
-	    am_view_mode == AM_VIEW_STRETCH || !am_late_matters(v, old))
+	    am_view_mode == AM_VIEW_STRETCH)
+		return AM_LEND_NOT;
+	if (old.w & AM_CELL_LENT) {
+		am_late_mark_stretch(v, a->here);
+		if (am_lend_again(v, cell, a->word, a->bytes, a->here.pc))
+			return AM_LEND_SAME;
+	}
+	if (!am_late_matters(v, old))
 		return AM_LEND_NOT;
 	return am_lend_read(v, a->word, cell, old, a->bytes, a->here);
 }
@@ -338,6 +345,8 @@ static bool check_wants(struct am_view *v, struct am_cell *cell, const struct to
 			break;
 		case AM_LEND_DONE:
 			remember_place(v, cell, a);
+			return false;
+		case AM_LEND_SAME:
 			return false;
 		case AM_LEND_AGAIN:
 			continue;
@@ -481,7 +490,11 @@ static bool is_simple(struct am_view *v, bool writes, uintptr_t address, unsigne
 bool am_view_wants(enum am_kind kind, uintptr_t address, unsigned size, struct am_here here)
 {
 	struct am_view *v = &am_view;
+	const struct touch a = {.word = address & ~(uintptr_t)7, .bytes = am_filter_bytes(address & 7, size),
+				.writes = kind != AM_READ, .is_exact = true, .here = here};
 
+	if (am_likely((address & 7) + size <= 8))
+		return is_ready(v) && wants(v, &a);
 	return is_ready(v) && wants_all(v, kind, address, size, false, true, here);
 }
 

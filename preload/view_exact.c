@@ -5,7 +5,7 @@
  * Runs in application threads; no system call, no malloc.
  *
  * The cell, the operation and the item, in this order, go together under the lock of the slot. Who takes a cell of the open region of another
- * thread takes that lock before, and tells the list under it (am_late_seize): then the item is there, and a third thread that
+ * thread takes that lock before, and tells the list under it (seize in view_late.c): then the item is there, and a third thread that
  * takes the cell next comes behind it. If the region is exposed meanwhile, for another of its cells, the list may have been read without this
  * item; the thread sees that behind its store, and tells the item itself before it lets go of the slot. Either way it is told, with a number of the
  * slot, before whoever comes behind it. Where the cell was lost without a word, the item is not told at all (defer.c).
@@ -105,8 +105,8 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 		return false;
 	s->site = am_site(&am_tls, kind, here);
 	am_defer_enter(here);
-	/* a handler may have come meanwhile */
-	if (!is_usual(v, address, size) || !has_room(v) || am_view_counts(v)) {
+	/* a handler may have come meanwhile, and told what waits, or added to it */
+	if (!v->is_waiting || !has_room(v) || am_view_counts(v)) {
 		am_defer_leave();
 		return false;
 	}

@@ -186,18 +186,11 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 		while (at + n < 8 && late.bytes >> (at + n) & 1)
 			n++;
 		if (n) {
-			struct am_record r = {.kind = AM_LATE,
-					      .detail = (uint8_t)((n - 1) | (unsigned)writes << 3),
-					      .n_ext = 1,
-					      .has_seq = true,
-					      .object = word + at,
-					      .ordered = word + at};
-			r.ext[0] = (struct am_unit){AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
-						    (uint64_t)b->thread << 32 |
-							    am_late_number(late.stretch)};
+			const struct am_unit more = {AM_EXT | (uint64_t)AM_X_AUX << AM_R_DETAIL_SHIFT,
+						     (uint64_t)b->thread << 32 | am_late_number(late.stretch)};
 			const uint64_t others = am_view_others(v);
-			am_log_record(&r, (struct am_here){place_of(b, word, late.stretch, writes),
-							   here.cfa});
+			am_log_late((n - 1) | (unsigned)writes << 3, word + at, more,
+				    (struct am_here){place_of(b, word, late.stretch, writes), here.cfa});
 			am_view_count_own(v, others);
 		}
 		at += n ? n : 1;
@@ -215,9 +208,8 @@ static uint64_t waiting_in(struct am_cell c)
 	return open && am_filter_may_wait(c, open) ? open : 0;
 }
 
-static void meet(struct am_view *v, uintptr_t word, struct am_cell c, struct am_here here)
+static void meet(struct am_view *v, uintptr_t word, uint64_t open, struct am_here here)
 {
-	const uint64_t open = waiting_in(c);
 	const struct block *b = &blocks[open >> AM_BLOCK_SHIFT];
 
 	if (open)
@@ -226,23 +218,22 @@ static void meet(struct am_view *v, uintptr_t word, struct am_cell c, struct am_
 
 /*
  * What waits in another's list is told under the lock of its slot, taken before the cell is. So the item is there, and who takes the
- * cell next, from us, comes behind what we tell: it waits for the lock.
+ * cell next, from us, comes behind what we tell: it waits for the lock. `lent`: what others read here that the cell does not hold.
  */
-bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
-		   struct am_here here)
+static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
+							 struct am_cell next, const struct am_late *lent, unsigned n_lent,
+							 struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
-	struct am_late lent[AM_LEND_TABLES];
-	/* Who reads there from the exchange on reads what we do. */
-	const unsigned n_lent = am_unlikely(old.w & AM_CELL_MANY) ? am_lend_collect(word, lent) : 0;
-	bool is_locked = waiting_in(old) && am_slot_lock(slot);
+	const uint64_t open = waiting_in(old);
+	bool is_locked = open && am_slot_lock(slot);
 	const bool is_ours = __atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 
 	if (is_ours) {
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
 		if (!is_locked && __atomic_load_n(&slot->lock, __ATOMIC_ACQUIRE) != 0) /* partner: am_slot_unlock */
 			is_locked = am_slot_lock(slot);
-		meet(v, word, old, here);
+		meet(v, word, open, here);
 		am_late_tell(v, word, am_filter_last_write(old), true, here);
 		am_late_tell(v, word, am_filter_last_read(old), false, here);
 		if (n_lent)
@@ -253,6 +244,23 @@ bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, stru
 	if (is_locked)
 		am_slot_unlock(slot);
 	return is_ours;
+}
+
+/* Apart, for the list is long. Who reads there from the exchange on reads what we do. */
+static __attribute__((noinline)) bool seize_lent(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
+						 struct am_cell next, struct am_here here)
+{
+	struct am_late lent[AM_LEND_READS];
+	const unsigned n = am_lend_collect(word, lent);
+
+	return seize(v, word, cell, old, next, lent, n, here);
+}
+
+bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
+		   struct am_here here)
+{
+	return am_unlikely(old.w & AM_CELL_MANY) ? seize_lent(v, word, cell, old, next, here)
+						 : seize(v, word, cell, old, next, NULL, 0, here);
 }
 
 /* ---- memory that goes ------------------------------------------------------------------------- */
@@ -298,16 +306,17 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 
 	if (!am_filter_foreign(c.w, am_view.stretch) && !(c.w & AM_CELL_LENT))
 		return;
-	if (waiting_in(c)) {
-		const bool is_locked = am_slot_lock(slot); /* as in am_late_seize */
-		meet(&am_view, word, c, ((struct going *)ctx)->here);
+	const uint64_t open = waiting_in(c);
+	if (open) {
+		const bool is_locked = am_slot_lock(slot); /* as in seize */
+		meet(&am_view, word, open, ((struct going *)ctx)->here);
 		if (is_locked)
 			am_slot_unlock(slot);
 	}
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
 	if (c.w & AM_CELL_MANY) {
-		struct am_late lent[AM_LEND_TABLES];
+		struct am_late lent[AM_LEND_READS];
 		const unsigned n = am_lend_collect(word, lent);
 		for (unsigned i = 0; i < n; i++)
 			leave(ctx, word, lent[i], false);

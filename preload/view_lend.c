@@ -9,34 +9,49 @@
 #include "preload/defer.h"
 #include "preload/lane.h"
 
-/* One thread's read of a word. Written by that thread, in an order by which others see whole ones; emptied by all. */
-struct lent {
-	uint64_t word; /* 0: empty */
-	uint64_t read; /* as r of a cell */
+/*
+ * One thread's reads of words. Written by that thread, in an order by which others see whole ones; emptied by all. The words of a set and the
+ * newest reads of each are one line of the cache, the older ones another.
+ */
+enum { SETS_LOG2 = 11, WAYS = 4 };
+struct set {
+	uint64_t word[WAYS]; /* 0: empty */
+	uint64_t read[AM_FILTER_KEPT][WAYS];
+} __attribute__((aligned(64)));
+struct am_lents {
+	struct set at[1 << SETS_LOG2];
 };
 
-enum { SETS_LOG2 = 9, WAYS = 4 };
-struct am_lents {
-	struct lent at[1 << SETS_LOG2][WAYS];
+/* One of its words. No set: none. */
+struct lent {
+	struct set *set;
+	unsigned way;
 };
 
 /* In the order in which they were made, never given back. */
 static struct am_lents *tables[AM_LEND_TABLES];
 static uint32_t n_tables;
 
-static struct lent *set_of(struct am_lents *table, uintptr_t word)
+static struct set *set_of(struct am_lents *table, uintptr_t word)
 {
-	return table->at[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SETS_LOG2)];
+	return &table->at[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SETS_LOG2)];
 }
 
-static struct lent *find(struct am_lents *table, uintptr_t word)
+/* `table` may be NULL. */
+static struct lent find(struct am_lents *table, uintptr_t word)
 {
-	struct lent *set = set_of(table, word);
+	struct set *set = table ? set_of(table, word) : NULL;
 
-	for (unsigned i = 0; i < WAYS; i++)
-		if (__atomic_load_n(&set[i].word, __ATOMIC_ACQUIRE) == word) /* partner: put */
-			return &set[i];
-	return NULL;
+	for (unsigned i = 0; set && i < WAYS; i++)
+		if (__atomic_load_n(&set->word[i], __ATOMIC_ACQUIRE) == word) /* partner: put */
+			return (struct lent){set, i};
+	return (struct lent){NULL, 0};
+}
+
+static void get(struct lent l, uint64_t read[AM_FILTER_KEPT])
+{
+	for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
+		read[k] = __atomic_load_n(&l.set->read[k][l.way], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
 }
 
 /* This thread's, made if need be; NULL: too many have one, or no memory. */
@@ -70,18 +85,21 @@ static uint32_t count_tables(void)
 	return n < AM_LEND_TABLES ? n : AM_LEND_TABLES;
 }
 
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES])
+unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS])
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < count_tables(); i++) {
-		struct am_lents *table = table_at(i);
-		const struct lent *l = table ? find(table, word) : NULL;
-		if (!l)
+		const struct lent l = find(table_at(i), word);
+		uint64_t read[AM_FILTER_KEPT];
+		if (!l.set)
 			continue;
-		const uint64_t read = __atomic_load_n(&l->read, __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
-		if (__atomic_load_n(&l->word, __ATOMIC_RELAXED) == word)
-			reads[n++] = am_filter_rest(read);
+		get(l, read);
+		if (__atomic_load_n(&l.set->word[l.way], __ATOMIC_RELAXED) != word)
+			continue;
+		for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
+			if (read[k])
+				reads[n++] = am_filter_rest(read[k]);
 	}
 	return n;
 }
@@ -89,11 +107,10 @@ unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_TABLES])
 void am_lend_purge(uintptr_t word)
 {
 	for (uint32_t i = 0; i < count_tables(); i++) {
-		struct am_lents *table = table_at(i);
-		struct lent *l = table ? find(table, word) : NULL;
+		const struct lent l = find(table_at(i), word);
 		uint64_t seen = word;
-		if (l)
-			__atomic_compare_exchange_n(&l->word, &seen, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		if (l.set)
+			__atomic_compare_exchange_n(&l.set->word[l.way], &seen, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
 }
 
@@ -130,67 +147,104 @@ void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
 
 /* ---- reads ------------------------------------------------------------------------------------ */
 
-/* A place for the word; what is pushed out is told. NULL: it is of this very region, which waits, and so has nothing that is told yet. */
-static struct lent *make_place(struct am_view *v, struct am_lents *table, uintptr_t word, struct am_here here)
+/* A read that no place holds any longer is told. Then something here was logged, for the one who uses the memory anew: a bit of the cell. */
+static uint64_t tell(struct am_view *v, uintptr_t word, struct am_late read, struct am_here here)
 {
-	struct lent *set = set_of(table, word), *l = find(table, word);
+	return am_late_tell(v, word, read, false, here) ? AM_CELL_EVER : 0;
+}
 
-	for (unsigned i = 0; i < WAYS && !l; i++)
-		if (set[i].word == 0 || !am_late_may_tell(v, set[i].read & AM_STRETCH_MASK))
-			l = &set[i];
-	if (!l && v->is_waiting)
-		return NULL;
-	if (!l) {
-		l = &set[v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)];
-		am_late_tell(v, l->word, am_filter_rest(l->read), false, here);
+static void push_out(struct am_view *v, uintptr_t word, const uint64_t read[AM_FILTER_KEPT], struct am_here here)
+{
+	struct am_cell *cell = am_shadow_find(word);
+	uint64_t ever = 0;
+
+	for (unsigned i = AM_FILTER_KEPT; i-- > 0;)
+		ever |= tell(v, word, am_filter_rest(read[i]), here);
+	if (cell && ever)
+		__atomic_fetch_or(&cell->w, ever, __ATOMIC_RELAXED);
+}
+
+/* A place for the word; what is pushed out is told. None: it is of this very region, which waits, and so has nothing that is told yet. */
+static struct lent make_place(struct am_view *v, struct am_lents *table, uintptr_t word, struct am_here here)
+{
+	struct lent l = find(table, word);
+	struct set *set = set_of(table, word);
+	uint64_t read[AM_FILTER_KEPT];
+
+	for (unsigned i = 0; i < WAYS && !l.set; i++)
+		if (set->word[i] == 0 || !am_late_may_tell(v, set->read[0][i] & AM_STRETCH_MASK))
+			l = (struct lent){set, i};
+	if (!l.set && !v->is_waiting) {
+		l = (struct lent){set, v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)};
+		get(l, read);
+		push_out(v, set->word[l.way], read, here);
 	}
 	return l;
 }
 
-/* In three steps, so that others see no read beside a word that is not its own. */
-static void put(struct lent *l, uintptr_t word, uint64_t read)
+/* In steps by which others see no read beside a word that is not its own, nor lose one that only goes to another place: they look from the
+ * first on. */
+static void put(struct lent l, uintptr_t word, const uint64_t read[AM_FILTER_KEPT])
 {
-	if (l->word != word)
-		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&l->read, read, __ATOMIC_RELEASE); /* partner: am_lend_collect */
-	__atomic_store_n(&l->word, word, __ATOMIC_RELEASE); /* partner: find */
+	struct set *set = l.set;
+
+	if (set->word[l.way] != word)
+		__atomic_store_n(&set->word[l.way], 0, __ATOMIC_RELAXED);
+	for (unsigned k = AM_FILTER_KEPT; k-- > 0;)
+		if (set->read[k][l.way] != read[k])
+			__atomic_store_n(&set->read[k][l.way], read[k], __ATOMIC_RELEASE); /* partner: get */
+	__atomic_store_n(&set->word[l.way], word, __ATOMIC_RELEASE); /* partner: find */
 }
 
-/* In this thread's table. */
-static bool enter(struct am_view *v, uintptr_t word, uint64_t bytes, struct am_here here)
+/* Reads of this or an earlier stretch of this thread, into its table. `w`: what the cell's is to be. */
+static bool enter(struct am_view *v, uintptr_t word, uint64_t stretch, uint64_t bytes, uint64_t *w, struct am_here here)
 {
 	struct am_lents *table = own_table();
 
 	if (!table)
 		return false;
-	struct lent *l = make_place(v, table, word, here);
-	if (!l)
+	const struct lent l = make_place(v, table, word, here);
+	if (!l.set)
 		return false;
-	const uint64_t before = l->word == word ? l->read : 0;
-	am_late_tell(v, word, am_filter_left(before, v->stretch, bytes), false, here);
+	uint64_t read[AM_FILTER_KEPT] = {0};
+	if (l.set->word[l.way] == word)
+		get(l, read);
+	*w |= AM_CELL_MANY | tell(v, word, am_filter_keep(read, stretch, bytes), here);
 	if (am_tls.event) /* below a handler of this very thread */
 		return false;
 	am_defer_enter(here);
-	put(l, word,
-	    v->stretch | bytes | AM_CELL_LAZY | (am_filter_same_stretch(before, v->stretch) ? before & AM_CELL_BYTES : 0));
+	put(l, word, read);
 	am_defer_leave();
 	return true;
 }
 
-/* The cell does not say that it is there. */
-static void withdraw(uintptr_t word)
+/*
+ * The cell changed before it could say that there is an entry. If it was taken, all but what is read now has been told. If others only read there, the
+ * entry stays if the cell said before that there are such; otherwise it has nothing but what is read now, or is still in r.
+ */
+static void withdraw(const struct am_cell *cell, uint64_t old, uintptr_t word)
 {
-	struct lent *l = find(am_tls.lane->lents, word);
+	const bool is_same = ((__atomic_load_n(&cell->w, __ATOMIC_RELAXED) ^ old) & AM_NEWEST_MASK) == 0;
+	const struct lent l = find(am_tls.lane->lents, word);
 
-	if (l)
-		__atomic_store_n(&l->word, 0, __ATOMIC_RELAXED);
+	if (l.set && !(is_same && old & AM_CELL_MANY))
+		__atomic_store_n(&l.set->word[l.way], 0, __ATOMIC_RELAXED);
+}
+
+/* Reads of an earlier stretch that r will not hold: into the table, unless they do not matter any more; or they are told. */
+static void keep_left(struct am_view *v, uintptr_t word, struct am_late left, uint64_t *w, struct am_here here)
+{
+	if (!left.bytes || !am_late_may_tell(v, left.stretch))
+		return;
+	if (!enter(v, word, left.stretch, left.bytes, w, here))
+		*w |= tell(v, word, left, here);
 }
 
 static bool has_entered(const struct am_view *v, uintptr_t word, uint64_t bytes)
 {
-	const struct lent *l = am_tls.lane->lents ? find(am_tls.lane->lents, word) : NULL;
+	const struct lent l = find(am_tls.lane->lents, word);
 
-	return l && am_filter_has(l->read, v->stretch, bytes);
+	return l.set && am_filter_has(l.set->read[0][l.way], v->stretch, bytes);
 }
 
 /* In one step, unless it stays as it was; then is it still so? A store into the other half comes before. */
@@ -219,18 +273,20 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 	am_late_mark_stretch(v, here);
 	struct am_cell next = am_filter_lend(old);
 	if (am_filter_has_room(next, stretch) || !am_late_matters_of(next.r & AM_STRETCH_MASK)) {
-		am_late_tell(v, word, am_filter_left(next.r, stretch, bytes), false, here);
-		if (!put_w(cell, old.w, next.w))
+		keep_left(v, word, am_filter_left(next.r, stretch, bytes), &next.w, here);
+		if (next.w != old.w && !put_w(cell, old.w, next.w)) {
+			withdraw(cell, old.w, word);
 			return AM_LEND_AGAIN;
+		}
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;
 	}
-	if (!enter(v, word, bytes, here))
+	if (!enter(v, word, stretch, bytes, &next.w, here))
 		return AM_LEND_NOT;
 	if (next.r != old.r) /* what the owner has seen */
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
-	if (put_w(cell, old.w, next.w | AM_CELL_MANY))
+	if (put_w(cell, old.w, next.w))
 		return AM_LEND_DONE;
-	withdraw(word);
+	withdraw(cell, old.w, word);
 	return AM_LEND_AGAIN;
 }

@@ -9,7 +9,7 @@
 
 /* ---- lent cells, as in preload/view_lend.c ----------------------------------------------------- */
 
-static uint64_t n_lent, n_lent_many, n_lent_linked;
+static uint64_t n_lent, n_lent_many, n_lent_linked, n_lent_again, n_lent_left;
 
 /* Reads of others that no cell holds. */
 static bool tell_lent(int t, int word)
@@ -21,7 +21,8 @@ static bool tell_lent(int t, int word)
 		if (l->word != word + 1)
 			continue;
 		l->word = 0;
-		is_told |= tell_late(t, word, am_filter_rest(l->read), false);
+		for (int k = 0; k < AM_FILTER_KEPT; k++)
+			is_told |= tell_late(t, word, am_filter_rest(l->read[k]), false);
 	}
 	return is_told;
 }
@@ -46,18 +47,36 @@ static void link_to(int t, struct am_cell c, uint64_t bytes)
 		thin.linked[t][owner] = stretch;
 }
 
-/* Into the table, unless it is there. */
-static void put_lent(int t, int word, uint64_t bytes)
+/* A read that no place holds any longer: then something there was logged. */
+static uint64_t tell_left(int t, int word, struct am_late read)
+{
+	return tell_late(t, word, read, false) ? AM_CELL_EVER : 0;
+}
+
+/* Into the table, those of this or an earlier stretch. */
+static void put_lent(int t, int word, uint64_t stretch, uint64_t bytes)
 {
 	struct lent *l = &thin.lent[t][word % LENT];
-	const uint64_t stretch = thin.stretch[t];
 
-	if (l->word && l->word != word + 1)
-		tell_late(t, l->word - 1, am_filter_rest(l->read), false);
-	else if (l->word)
-		tell_late(t, word, am_filter_left(l->read, stretch, bytes), false);
-	const bool is_more = l->word == word + 1 && am_filter_same_stretch(l->read, stretch);
-	*l = (struct lent){word + 1, stretch | bytes | AM_CELL_LAZY | (is_more ? l->read & AM_CELL_BYTES : 0)};
+	for (int k = AM_FILTER_KEPT; l->word && l->word != word + 1 && k-- > 0;)
+		thin.cell[l->word - 1].w |= tell_left(t, l->word - 1, am_filter_rest(l->read[k]));
+	if (l->word != word + 1)
+		*l = (struct lent){.word = word + 1};
+	thin.cell[word].w |= AM_CELL_MANY | tell_left(t, word, am_filter_keep(l->read, stretch, bytes));
+}
+
+/* The usual case in one go, as am_lend_again does it. */
+static bool lends_again(int t, int word, uint64_t bytes)
+{
+	struct am_cell *c = &thin.cell[word];
+	uint64_t r;
+
+	if (thin.depth[t] == 0 || !am_filter_borrows_again(*c, thin.stretch[t], bytes, &r))
+		return false;
+	n_lent_again++;
+	c->r = r;
+	note_read(t, word, bytes, false);
+	return true;
 }
 
 /* A read in a region of what is another's, or lent: does it need no record? */
@@ -71,7 +90,7 @@ static bool lends(int t, int word, uint64_t bytes)
 	if (thin.depth[t] == 0 || owner < 0 || owner >= THREADS || (owner == t && !(c->w & AM_CELL_LENT)))
 		return false;
 	if (c->w & AM_CELL_LENT &&
-	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->read, stretch, bytes))))
+	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->read[0], stretch, bytes))))
 		return true;
 	const bool is_linked = thin.linked[t][owner] >= wrote;
 	const bool is_behind = owner == t || !matters_of(owner, wrote) || is_linked;
@@ -81,11 +100,16 @@ static bool lends(int t, int word, uint64_t bytes)
 	n_lent_linked += owner != t && (c->w & bytes) && matters_of(owner, wrote);
 	struct am_cell next = am_filter_lend(*c);
 	if (am_filter_has_room(next, stretch) || !matters_of((int)(next.r >> AM_BLOCK_SHIFT) - 1, next.r & AM_STRETCH_MASK)) {
-		tell_late(t, word, am_filter_left(next.r, stretch, bytes), false);
+		const struct am_late left = am_filter_left(next.r, stretch, bytes);
+		if (left.bytes && matters_to(t, left.stretch)) {
+			put_lent(t, word, left.stretch, left.bytes);
+			n_lent_left++;
+		}
+		next.w |= c->w;
 		next.r = am_filter_borrow(next, stretch, bytes);
 	} else {
-		put_lent(t, word, bytes);
-		next.w |= AM_CELL_MANY;
+		put_lent(t, word, stretch, bytes);
+		next.w |= c->w;
 		n_lent_many++;
 	}
 	*c = next;
@@ -215,7 +239,7 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 		compare_short(t, word, AM_CELL_BYTES, writes);
 	if (am_filter_known(*c, thin.stretch[t], bytes, writes))
 		return false;
-	if (!writes && may_be_lazy && !is_exact && matters(t, *c) && lends(t, word, bytes))
+	if (!writes && may_be_lazy && !is_exact && (lends_again(t, word, bytes) || (matters(t, *c) && lends(t, word, bytes))))
 		return false;
 	const struct am_cell seen = look(t, word);
 	enum am_filter_answer answer =

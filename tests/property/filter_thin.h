@@ -44,7 +44,7 @@ static struct {
 	uint64_t linked[THREADS][THREADS];
 	struct lent {
 		int word; /* + 1 */
-		uint64_t read;
+		uint64_t read[AM_FILTER_KEPT];
 	} lent[THREADS][LENT];
 	struct am_mem mem, twin_mem;
 	struct am_checker *checker;

@@ -174,8 +174,10 @@ int main(int argc, char **argv)
 	       (unsigned long long)n_exact);
 	printf("%s 6 - of %llu accesses that waited %llu were told\n", n_items_told && n_items_told < n_items ? "ok" : "not ok",
 	       (unsigned long long)n_items, (unsigned long long)n_items_told);
-	printf("%s 7 - %llu reads were lent, %llu of them behind an edge, %llu in tables\n", n_lent_linked && n_lent_many ? "ok" : "not ok",
-	       (unsigned long long)n_lent, (unsigned long long)n_lent_linked, (unsigned long long)n_lent_many);
+	printf("%s 7 - %llu reads were lent, %llu of them behind an edge, %llu in tables and %llu of earlier stretches, %llu more in one go\n",
+	       n_lent_linked && n_lent_many && n_lent_left && n_lent_again ? "ok" : "not ok", (unsigned long long)n_lent,
+	       (unsigned long long)n_lent_linked, (unsigned long long)n_lent_many, (unsigned long long)n_lent_left,
+	       (unsigned long long)n_lent_again);
 	const unsigned long bad_paused = count_false(seed, runs / 2, PAUSES_LOCKED);
 	printf("%s 8 - of runs with %llu pauses none has a cycle that is none\n", bad_paused || !n_pauses ? "not ok" : "ok",
 	       (unsigned long long)n_pauses);
