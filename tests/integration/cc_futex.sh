@@ -54,12 +54,12 @@ right() { # right LABEL CASE
 
 wrong() { # wrong LABEL CASE: found, in one run of several at least; so much depends on the order
 	local said found=
-	for ((run = 0; run < 20; run++)); do
+	for ((run = 0; run < 80; run++)); do
 		said=$(live "$2")
 		[ "$said" = "0 reported" ] && break
 	done
 	same "$1, live" "0 reported" "$said"
-	for ((run = 0; run < 20; run++)); do
+	for ((run = 0; run < 80; run++)); do
 		record "$2" 3 60
 		atommon-check t.atm >out 2>&1
 		[ $? -eq 1 ] && found=yes && break
