@@ -17,8 +17,6 @@ void am_late_follow_thread(struct am_view *v, uint32_t thread, struct am_here he
 /* This thread logs an access, or begins a region that is told: from this stretch on what it does
  * matters in this generation (filter.h, 6). */
 void am_late_matter(struct am_view *v);
-/* Does what this cell holds matter to a thread that comes to it? */
-bool am_late_matters(const struct am_view *v, struct am_cell c);
 
 /* Of a stretch of another thread: is it a region that is still open? */
 bool am_late_is_open(uint64_t stretch);

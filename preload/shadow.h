@@ -262,6 +262,9 @@ static inline bool am_view_is_ours(const struct am_cell *c)
 	return am_fast_is_ours(c, am_view.stretch);
 }
 
+/* view_late.c: does what this cell holds matter to a thread that comes to it? */
+bool am_late_matters(const struct am_view *v, struct am_cell c);
+
 /* Is there nothing to do for an access of up to 8 bytes, of any kind? If not, ask further. */
 static inline bool am_view_passes(uintptr_t address, unsigned size)
 {
@@ -272,7 +275,7 @@ static inline bool am_view_passes(uintptr_t address, unsigned size)
 	if ((address & 7) + size > 8)
 		return false;
 	const struct am_cell *c = am_shadow_find(address);
-	return !c || am_view_is_ours(c);
+	return !c || am_view_is_ours(c) || !am_late_matters(&am_view, am_cell_load(c));
 }
 
 /* Outside regions, and sections are followed up to here: what `idle` is to be. */
