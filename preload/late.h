@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses that are told late: between view.c, which decides, and view_late.c, which tells. */
+/* Accesses that are told late: between view_access.c, which decides, and view_late.c, which tells. */
 #ifndef ATOMMON_PRELOAD_LATE_H
 #define ATOMMON_PRELOAD_LATE_H
 

@@ -60,7 +60,6 @@ static inline bool am_lend_borrow(struct am_view *v, struct am_cell *cell, uintp
 	return true;
 }
 
-
 /* Has this stretch read all that, in a cell that is lent, by what the cell says? */
 static inline bool am_lend_is_known(const struct am_view *v, struct am_cell c, uint64_t bytes)
 {

@@ -166,6 +166,13 @@ void am_view_quit(void);
 
 /* A lane, a block of numbers, the mode. False: this thread can log no access. */
 bool am_view_is_ready(void);
+void am_view_choose_mode(void);
+
+/* Without numbers of its own a thread logs everything, and leaves the mark of a stranger. */
+static inline bool am_view_has_numbers(const struct am_view *v)
+{
+	return am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER);
+}
 
 /* A new stretch. */
 void am_view_new_block(struct am_view *v);

@@ -109,7 +109,7 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
-		/* A volatile load may be made again: it is logged (view.c). */                    \
+		/* A volatile load may be made again: it is logged (view_access.c). */             \
 		if ((is_volatile && reads && !am_view_is_idle()) || !am_view_is_done(at, bytes, writes, pc)) \
 			am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |            \
 					  (is_volatile ? AM_ASK_VOLATILE : 0),                         \

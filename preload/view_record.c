@@ -71,7 +71,7 @@ bool am_view_record_wants(struct am_view *v, struct am_cell *cell, uintptr_t wor
 	const struct am_cell c = am_cell_load(cell);
 	const uint64_t kind = writes ? bytes << AM_MORE_SHIFT : bytes;
 	const uint64_t others = am_view_others(v);
-	struct am_looks *looks = &am_tls.lane->looks; /* there is one: is_ready in view.c */
+	struct am_looks *looks = &am_tls.lane->looks; /* there is one: am_view_is_ready */
 
 	/* Anything but accesses since this was last asked? */
 	if (others != v->others)

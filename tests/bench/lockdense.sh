@@ -20,7 +20,7 @@ once() { # once VARIANT COMPILER CASE THREADS SECTIONS
 	dormant) ATOMMON_ENABLED=0 LD_PRELOAD=$lib ./watched.$cc "$@" ;;
 	sections) ATOMMON_ATOMIC=sections ATOMMON_LOG=none LD_PRELOAD=$lib ./watched.$cc "$@" ;;
 	fn) ATOMMON_ATOMIC=fn:post_all ATOMMON_LOG=none LD_PRELOAD=$lib ./watched.$cc "$@" ;;
-	record) ATOMMON_MODE=record ATOMMON_TRACE=x.atm LD_PRELOAD=$lib ./watched.$cc "$1" "$2" $(($3 / 4 + 1)) ;;
+	record) ATOMMON_MODE=record ATOMMON_TRACE=x.atm LD_PRELOAD=$lib ./watched.$cc "$1" "$2" $(($3 / 16 + 1)) ;;
 	tsan) ./tsan.$cc "$@" ;;
 	esac
 }
@@ -36,7 +36,7 @@ for cc in ${COMPILERS:-gcc clang-14}; do
 		$cc -O2 -g -fsanitize=thread "$top/tests/bench/lockdense.c" -o "tsan.$cc" -pthread &&
 		ATOMMON_CC=$cc "$build/bin/atommon-cc" -O2 -g "$top/tests/bench/lockdense.c" -o "watched.$cc" \
 			-pthread || continue
-	for run in "own 1 200000" "own 2 100000" "own 8 25000" "share 2 100000" "share 8 25000"; do
+	for run in "own 1 800000" "own 2 400000" "own 8 200000" "share 2 400000" "share 8 200000"; do # long enough for threads to meet
 		rm -f out.*
 		for ((i = 0; i < ${ROUNDS:-5}; i++)); do
 			for v in "${variants[@]}"; do

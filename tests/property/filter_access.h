@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decisions on each access in the test of the access filter, as preload/view.c, view_lend.c and view_exact.c make them.
+ * The decisions on each access in the test of the access filter, as preload/view_access.c, view_lend.c and view_exact.c make them.
  */
 #ifndef ATOMMON_TESTS_FILTER_ACCESS_H
 #define ATOMMON_TESTS_FILTER_ACCESS_H
@@ -229,7 +229,7 @@ static enum wait waits(int t, int word, uint64_t bytes, bool writes, bool is_apa
 	return WAITS;
 }
 
-/* Of one word: is the access to be logged? As in preload/view.c. */
+/* Of one word: is the access to be logged? As in preload/view_access.c. */
 static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy, bool is_exact, bool is_apart)
 {
 	struct am_cell *c = &thin.cell[word];
