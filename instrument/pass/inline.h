@@ -140,17 +140,6 @@ struct Inline : PassInfoMixin<Inline> {
 		return !Linker::linkModules(m, std::move(*read), Linker::Flags::LinkOnlyNeeded);
 	}
 
-	// One copy in a program is enough.
-	static void share_near(Module &m)
-	{
-		for (auto &f : m)
-			if (f.getName().startswith("__atommon_near_") && !f.isDeclaration()) {
-				f.addFnAttr(Attribute::DisableSanitizerInstrumentation);
-				f.setLinkage(GlobalValue::LinkOnceODRLinkage);
-				f.setComdat(m.getOrInsertComdat(f.getName()));
-			}
-	}
-
 	// Two of the same could become one, which would have the line of either.
 	static void tell_apart(Module &m, ArrayRef<Function *> changed)
 	{
@@ -185,7 +174,6 @@ struct Inline : PassInfoMixin<Inline> {
 		const bool is_there = bring(m);
 		for (auto &each : brought)
 			each.second = m.getFunction(each.getKey());
-		share_near(m);
 		SmallSetVector<Function *, 32> changed;
 		// The last of a block first: what comes behind is moved to a new one each time.
 		for (size_t i = sites.size(); is_there && i-- > 0;) {
