@@ -310,16 +310,21 @@ void am_log_late(unsigned detail, uint64_t object, struct am_unit more, struct a
 {
 	struct am_tls *t = &am_tls;
 	const struct am_pc_cached *p = t->lane ? am_site_pc_entry(t, here.pc) : NULL;
+	const bool is_usual = am_likely(p && (!here.pc || p->pc == here.pc) && here.cfa && t->event == 0);
 
-	if (am_unlikely(!p || (here.pc && p->pc != here.pc) || !here.cfa || t->event != 0 || t->head + 2 > t->limit)) {
+	/* Handlers keep out from here on, so that there still is room when it is taken. */
+	if (is_usual)
+		t->event = here.cfa;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (am_unlikely(!is_usual || t->head + 2 > t->limit)) {
+		if (is_usual)
+			t->event = 0;
 		struct am_record r = {.kind = AM_LATE, .detail = (uint8_t)detail, .n_ext = 1, .has_seq = true,
 				      .object = object, .ordered = object};
 		r.ext[0] = more;
 		am_log_record(&r, here);
 		return;
 	}
-	t->event = here.cfa;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	const uint64_t w1 = am_number(object) | (here.pc ? p->site : 0);
 	const uint64_t i = am_reserve(t, 2);
 	put(t, i + 1, more.w0, more.w1);
