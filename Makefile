@@ -110,7 +110,7 @@ $(O)/obj/preload/%.c.o: preload/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS_ALL) $(preload_flags) -MMD -MP -c -o $@ $<
 
 # Its callers keep what they have in vector registers.
-$(O)/obj/preload/ask.c.o: preload_flags += -mgeneral-regs-only
+$(O)/obj/preload/ask.c.o $(O)/obj/preload/enter.c.o: preload_flags += -mgeneral-regs-only
 
 $(O)/obj/preload/%.S.o: preload/%.S
 	$(call say,AS,$<)

@@ -5,8 +5,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/keep.h"
 
-	/* name(...): other(...); where has_here is 1, other(first argument, return address, stack pointer before the call). */
-	.macro	kept name, other, has_here
+	/* name(...): other(...) */
+	.macro	kept name, other
 	.globl	\name
 	.type	\name, @function
 	.p2align 4
@@ -21,10 +21,6 @@
 	keep	%r9
 	keep	%r10
 	keep	%r11
-	.if \has_here
-	movq	72(%rsp), %rsi
-	leaq	80(%rsp), %rdx
-	.endif
 	call	\other
 	back	%r11
 	back	%r10
@@ -41,9 +37,9 @@
 	.endm
 
 	.text
-	.hidden	am_tsan_ask_kept
-	kept	am_tsan_ask_kept, am_tsan_ask, 0
-	kept	__atommon_entry, am_tsan_entry, 1
-	kept	__atommon_exit, am_tsan_exit, 1
+	.irp	name, ask, entry, exit
+	.hidden	am_tsan_\name\()_kept
+	kept	am_tsan_\name\()_kept, am_tsan_\name
+	.endr
 
 	.section .note.GNU-stack, "", @progbits

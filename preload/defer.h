@@ -57,13 +57,6 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 
 /* ---- the usual case: nothing is unusual, and nothing was logged since the last time ------------ */
 
-static inline bool am_defer_is_calm(const struct am_view *v)
-{
-	const struct am_tls *t = &am_tls;
-
-	return am_likely(t->head == v->calm && t->event == 0 && !t->is_apart);
-}
-
 /* From here to am_defer_leave() handlers of this thread log in the old way. */
 static inline void am_defer_enter(struct am_here here)
 {
@@ -75,6 +68,20 @@ static inline void am_defer_leave(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	am_tls.event = 0;
+}
+
+/* The same, if nothing is unusual, which stays so up to am_defer_leave(). */
+static inline bool am_defer_enter_calm(const struct am_view *v, struct am_here here)
+{
+	const struct am_tls *t = &am_tls;
+
+	if (am_unlikely(t->event != 0))
+		return false;
+	am_defer_enter(here);
+	if (am_likely(t->head == v->calm && !t->is_apart))
+		return true;
+	am_defer_leave();
+	return false;
 }
 
 /* The same, to append an item. False: there is no room, for a handler may have come since that was asked. */
@@ -111,24 +118,54 @@ static inline void am_defer_cut(struct am_view *v, uint32_t n)
 		am_tls.limit = v->limit;
 }
 
+/* The outermost region begins, and waits: its begin is the newest item. */
+static inline void am_defer_start(struct am_view *v)
+{
+	struct am_deferred *d = v->defer;
+
+	d->begin = d->n - 1;
+	d->taken = 0;
+	v->is_waiting = 1;
+	v->past_is_over = !am_view_counts(v);
+	__atomic_store_n(&d->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
+	am_view_set_fast(v, v->stretch | AM_CELL_LAZY);
+	v->idle = ~UINT64_C(0);
+}
+
 /* One more level of regions; the outermost waits. */
 static inline void am_defer_deepen(struct am_view *v)
 {
 	if (v->depth++ != 0)
 		return;
-	v->defer->begin = v->defer->n - 1;
-	v->defer->taken = 0;
-	v->is_waiting = 1;
 	am_view_new_stretch(v);
-	v->past_is_over = !am_view_counts(v);
 	am_view_note_begin(v);
-	__atomic_store_n(&v->defer->open, v->stretch, __ATOMIC_RELEASE); /* partner: am_late_matters */
-	if (am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER))
-		am_view_set_fast(v, v->stretch | AM_CELL_LAZY);
+	am_defer_start(v);
+	if (am_unlikely(!am_view_has_numbers(v)))
+		am_view_doubt();
 }
 
-/* The outermost region ends, and waits: forget it, unless somebody came to its cells. */
-static inline bool am_defer_forget(struct am_view *v)
+/* The same if nothing else has to be done for it: false, and nothing is done. */
+static inline bool am_defer_deepen_shortly(struct am_view *v, enum am_kind kind, uintptr_t object, uint64_t where)
+{
+	if (am_unlikely(v->defer->n >= AM_DEFER_MAX))
+		return false;
+	if (v->depth == 0) {
+		const uint64_t next = am_view_next_stretch(v);
+
+		if (am_unlikely(next == 0) || !am_view_is_enrolled(v))
+			return false;
+		am_defer_append(v, kind, object, where);
+		v->stretch = next;
+		am_defer_start(v);
+	} else {
+		am_defer_append(v, kind, object, where);
+	}
+	v->depth++;
+	return true;
+}
+
+/* The outermost region ends, and waits: is it over, because nobody came to its cells? */
+static inline bool am_defer_close(struct am_view *v)
 {
 	uint64_t open = v->stretch;
 
@@ -139,11 +176,33 @@ static inline bool am_defer_forget(struct am_view *v)
 	v->is_waiting = 0;
 	v->depth = 0;
 	v->n_forgotten++;
+	return true;
+}
+
+/* Then it is forgotten. */
+static inline bool am_defer_forget(struct am_view *v)
+{
+	if (!am_defer_close(v))
+		return false;
 	am_view_new_stretch(v);
 	if (am_likely(am_tls.head == v->calm))
 		v->idle = am_view_idle(v);
 	else
 		am_view_rest();
+	return true;
+}
+
+/* The same in the usual case; false, and nothing is done, if it is not. */
+static inline bool am_defer_forget_shortly(struct am_view *v)
+{
+	const uint64_t next = am_view_next_stretch(v);
+
+	if (am_unlikely(next == 0) || !am_defer_close(v))
+		return false;
+	v->stretch = next;
+	am_view_set_fast(v, AM_STRETCH_NONE);
+	v->idle = am_view_idle(v);
+	v->past_is_over = 0;
 	return true;
 }
 
@@ -159,8 +218,12 @@ static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mut
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e;
 
-	if (!am_defer_is_calm(v) || (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || !am_defer_enter_room(v, here))
+	if (!am_defer_enter_calm(v, here))
 		return am_defer_acquire_slowly(mutex, here);
+	if ((e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || am_unlikely(v->defer->n >= AM_DEFER_MAX)) {
+		am_defer_leave();
+		return am_defer_acquire_slowly(mutex, here);
+	}
 	am_defer_append(v, AM_ACQUIRE, mutex, e->site);
 	if (am_after.has_sections && v->held++ == 0)
 		am_defer_deepen(v);
@@ -169,66 +232,86 @@ static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mut
 	return true;
 }
 
-static inline bool am_defer_release(uintptr_t mutex, struct am_here here)
+/* Outside regions, or in one; false, and nothing is done, if something is unusual. */
+static inline bool am_defer_release_shortly(struct am_view *v, uintptr_t mutex, struct am_here here)
 {
-	struct am_view *v = &am_view;
-	struct am_deferred *d;
+	struct am_deferred *d = v->defer;
 
-	if (!am_defer_is_calm(v) || (d = v->defer, am_unlikely(!am_defer_is_newest(d, mutex))))
-		return am_defer_release_slowly(mutex, here);
+	if (am_unlikely(!am_defer_is_newest(d, mutex)))
+		return false;
 	if (am_after.has_sections) {
-		if (v->held != 1 || v->depth != 1)
-			return am_defer_release_slowly(mutex, here);
-		am_defer_enter(here);
-		const bool is_done = am_defer_forget(v);
-		if (am_likely(is_done)) {
-			am_defer_cut(v, 0);
-			v->held = 0;
-		}
-		am_defer_leave();
-		return is_done;
+		if (v->held != 1 || v->depth != 1 || !am_defer_forget_shortly(v))
+			return false;
+		am_defer_cut(v, 0);
+		v->held = 0;
+		return true;
 	}
 	if (v->depth == 0) {
-		am_defer_enter(here);
 		am_defer_cut(v, d->n - 1);
-		am_defer_leave();
 		return true;
 	}
 	const struct am_pc_cached *p = am_site_pc_entry(&am_tls, here.pc);
-	if (am_unlikely(p->pc != here.pc) || !am_defer_enter_room(v, here))
-		return am_defer_release_slowly(mutex, here);
+	if (am_unlikely(p->pc != here.pc || d->n >= AM_DEFER_MAX))
+		return false;
 	am_defer_append(v, AM_RELEASE, mutex, p->site);
 	d->taken--;
-	am_defer_leave();
+	return true;
+}
+
+static inline bool am_defer_release(uintptr_t mutex, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (am_defer_enter_calm(v, here)) {
+		const bool is_done = am_defer_release_shortly(v, mutex, here);
+		am_defer_leave();
+		if (am_likely(is_done))
+			return true;
+	}
+	return am_defer_release_slowly(mutex, here);
+}
+
+/* Between am_defer_enter_calm and am_defer_leave; false, and nothing is done, if something is unusual. */
+static inline bool am_defer_begin_shortly(struct am_view *v, enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
+{
+	const uint64_t key = am_site_key(here);
+	const struct am_site_cached *e = am_site_entry(&am_tls, key);
+
+	return am_site_is_hit(e, key) && am_defer_deepen_shortly(v, kind, object, e->site | aux);
+}
+
+static inline bool am_defer_end_shortly(struct am_view *v)
+{
+	if (!v->is_waiting || v->depth != 1 || v->defer->taken != 0 || !am_defer_forget_shortly(v))
+		return false;
+	am_defer_cut(v, v->defer->begin);
 	return true;
 }
 
 static inline bool am_defer_begin(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	struct am_view *v = &am_view;
-	const uint64_t key = am_site_key(here);
-	const struct am_site_cached *e;
 
-	if (!am_defer_is_calm(v) || (e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || !am_defer_enter_room(v, here))
-		return am_defer_begin_slowly(kind, object, aux, here);
-	am_defer_append(v, kind, object, e->site | aux);
-	am_defer_deepen(v);
-	am_defer_leave();
-	return true;
+	if (am_defer_enter_calm(v, here)) {
+		const bool is_done = am_defer_begin_shortly(v, kind, object, aux, here);
+		am_defer_leave();
+		if (am_likely(is_done))
+			return true;
+	}
+	return am_defer_begin_slowly(kind, object, aux, here);
 }
 
 static inline bool am_defer_end(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
-	if (!am_defer_is_calm(v) || !v->is_waiting || v->depth != 1 || v->defer->taken != 0)
-		return am_defer_end_slowly(kind, object, aux, here);
-	am_defer_enter(here);
-	const bool is_done = am_defer_forget(v);
-	if (am_likely(is_done))
-		am_defer_cut(v, v->defer->begin);
-	am_defer_leave();
-	return is_done;
+	if (am_defer_enter_calm(v, here)) {
+		const bool is_done = am_defer_end_shortly(v);
+		am_defer_leave();
+		if (am_likely(is_done))
+			return true;
+	}
+	return am_defer_end_slowly(kind, object, aux, here);
 }
 
 #endif

@@ -34,10 +34,23 @@ static inline bool am_function_is_none(uintptr_t pc)
 
 uint32_t am_function_learn(uintptr_t pc, uint64_t *place);
 
-/* The number, from 1, of the region function that pc lies in (16 bits), else 0. */
+static inline uint64_t *am_function_place(uintptr_t pc)
+{
+	return &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+}
+
+/* The number, from 1, of the region function that pc lies in (16 bits), 0 if it is in none or was not met yet. */
+static inline uint32_t am_function_known(uintptr_t pc)
+{
+	const uint64_t seen = __atomic_load_n(am_function_place(pc), __ATOMIC_RELAXED);
+
+	return am_likely(seen >> 16 == pc) ? seen & 0xffff : 0;
+}
+
+/* The same, else 0. */
 static inline uint32_t am_function_at(uintptr_t pc)
 {
-	uint64_t *place = &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+	uint64_t *place = am_function_place(pc);
 	const uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
 
 	return am_likely(seen >> 16 == pc) ? seen & 0xffff : am_function_learn(pc, place);

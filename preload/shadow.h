@@ -174,16 +174,23 @@ static inline bool am_view_has_numbers(const struct am_view *v)
 	return am_likely(v->stretch >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER);
 }
 
+/* The stretch behind this one; 0: there is no block, or its numbers are used up. */
+static inline uint64_t am_view_next_stretch(const struct am_view *v)
+{
+	const uint64_t next = v->stretch + (UINT64_C(1) << AM_STRETCH_SHIFT);
+
+	return am_likely(next >> AM_BLOCK_SHIFT != 0 && next << (64 - AM_BLOCK_SHIFT) != 0) ? next : 0;
+}
+
 /* A new stretch. */
 void am_view_new_block(struct am_view *v);
 static inline void am_view_new_stretch(struct am_view *v)
 {
-	const uint64_t next = v->stretch + (UINT64_C(1) << AM_STRETCH_SHIFT);
+	const uint64_t next = am_view_next_stretch(v);
 
 	am_view_doubt();
 	v->past_is_over = 0;
-	/* There is a block, and its numbers are not used up. */
-	if (am_likely(next >> AM_BLOCK_SHIFT != 0 && next << (64 - AM_BLOCK_SHIFT) != 0))
+	if (am_likely(next != 0))
 		v->stretch = next;
 	else
 		am_view_new_block(v);
@@ -234,11 +241,16 @@ static inline bool am_view_is_reached(const struct am_view *v)
 
 /* This thread begins a region. */
 void am_view_enroll(const struct am_view *v);
-static inline void am_view_note_begin(const struct am_view *v)
+static inline bool am_view_is_enrolled(const struct am_view *v)
 {
 	const uint64_t only = __atomic_load_n(&am_view_open.only, __ATOMIC_RELAXED);
 
-	if (am_unlikely(only != AM_STRETCH_OTHER && !am_filter_same_block(only, v->stretch)))
+	return am_likely(only == AM_STRETCH_OTHER || am_filter_same_block(only, v->stretch));
+}
+
+static inline void am_view_note_begin(const struct am_view *v)
+{
+	if (!am_view_is_enrolled(v))
 		am_view_enroll(v);
 }
 

@@ -8,7 +8,7 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	export ATOMMON_CC=$cc
 	check "$cc: builds" atommon-cc -O1 -g "$TOP/tests/prog/plain/stepped.c" -o stepped -lpthread
-	for atomic in sections fn:step,sections; do
+	for atomic in sections fn:step,sections fn:step,fn:handler_work; do
 		for stride in 53 61 67; do # where the handler comes in our own code moves with that
 			rm -f log
 			same "$cc, $atomic, $stride: handled" handled "$(preload ATOMMON_ATOMIC=$atomic ATOMMON_LOG=log \
