@@ -104,13 +104,19 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 	am_view_rest();
 }
 
+/* 16 bytes are two words. */
+static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
+{
+	return size <= 8 ? am_view_is_done(at, size, writes, pc) : am_view_is_done(at, 8, writes, pc) && am_view_is_done(at + 8, 8, writes, pc);
+}
+
 /* Nothing is called but at the end, so that no register has to be saved. */
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
 		/* A volatile load may be made again: it is logged (view_access.c). */             \
-		if ((is_volatile && reads && !am_view_is_idle()) || !am_view_is_done(at, bytes, writes, pc)) \
+		if ((is_volatile && reads && !am_view_is_idle()) || !is_done(at, bytes, writes, pc)) \
 			am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |            \
 					  (is_volatile ? AM_ASK_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \

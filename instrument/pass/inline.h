@@ -1,9 +1,9 @@
 // The fast path of plain accesses in place of the calls that the sanitizer's pass makes for them: a hot loop of watched
 // code keeps its registers, and calls nothing for what concerns nobody. What is put there is access.c, compiled
 // beforehand. Outside loops, in loops that call other functions, and in very large functions, it is a call all the same, of a function that
-// keeps registers, too: as fast as the same in line, since there is much less code. Where code is to be small all stays as it was, and in
-// functions with atomic or volatile accesses of which the library must ask the code around (answer.h). Used by the twin pass, behind
-// the optimisers.
+// keeps registers, too: as fast as the same in line, since there is much less code. So it is where code is to be small. All stays as it was
+// where nothing is optimised, and in functions with atomic or volatile accesses of which the library must ask the code around (answer.h).
+// Used by the twin pass, behind the optimisers.
 //
 // SPDX-License-Identifier: MIT
 #ifndef ATOMMON_PASS_INLINE_H
@@ -57,7 +57,7 @@ struct Inline : PassInfoMixin<Inline> {
 	static StringMap<std::string> make_names()
 	{
 		StringMap<std::string> names;
-#define X(kind, size, writes) names["__tsan_" #kind #size] = #kind #size;
+#define X(kind, size, writes) names["__tsan_" #kind #size] = names["__tsan_unaligned_" #kind #size] = #kind #size;
 		AM_FAST_ACCESSES(X)
 #undef X
 		names["__tsan_vptr_read"] = "read8";
@@ -72,8 +72,6 @@ struct Inline : PassInfoMixin<Inline> {
 		return !(off && *off) && triple.compare(0, 6, "x86_64") == 0 &&
 		       m.getDataLayout().getPointerSizeInBits() == 64;
 	}
-
-	static bool may_grow(const Function &f) { return !f.hasOptNone() && !f.hasOptSize(); }
 
 	// Does a loop call anything but what watches it? Then the calls take the registers anyway, and their code the time.
 	static bool calls_others(const Loop &loop)
@@ -107,7 +105,7 @@ struct Inline : PassInfoMixin<Inline> {
 		const auto &times = fam.getResult<BlockFrequencyAnalysis>(f);
 		for (auto &block : f) {
 			const Loop *loop = loops.getLoopFor(&block);
-			const bool is_often = loop && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock()) && !calls_others(*loop);
+			const bool is_often = loop && !f.hasOptSize() && times.getBlockFreq(&block) > times.getBlockFreq(&f.getEntryBlock()) && !calls_others(*loop);
 			for (auto &i : block) {
 				auto *call = dyn_cast<CallInst>(&i);
 				auto *callee = call ? call->getCalledFunction() : nullptr;
@@ -196,7 +194,7 @@ struct Inline : PassInfoMixin<Inline> {
 			return PreservedAnalyses::all();
 		auto &fam = mam.getResult<FunctionAnalysisManagerModuleProxy>(m).getManager();
 		for (auto &f : m) {
-			if (f.isDeclaration() || !f.hasFnAttribute(Attribute::SanitizeThread) || !may_grow(f))
+			if (f.isDeclaration() || !f.hasFnAttribute(Attribute::SanitizeThread) || f.hasOptNone())
 				continue;
 			// The compiler would do it behind us.
 			ThreadSanitizerPass().run(f, fam);

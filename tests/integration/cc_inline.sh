@@ -53,7 +53,7 @@ check "elsewhere a call" test "$(objdump -dr --no-show-raw-insn inline/drawn | g
 same "which is bound at the start" "0 yes" "$(readelf -rW inline/drawn | grep -c 'JUMP_SLO.* __atommon_') $(readelf -rW inline/drawn |
 	grep -q 'GLOB_DAT.* __atommon_read' && echo yes)"
 check "without optimisation, there are" test "$(calls none)" -gt 0
-check "and where code is to be small" test "$(calls small)" -gt 0
+same "where code is to be small, calls that keep registers" "0 0" "$(calls small) $(objdump -d small/drawn | grep -cE 'lea +0x0\(%rip\)')"
 
 # Of an atomic or volatile access the compiler says itself what the library would ask the code behind it (cc_commute, cc_retry).
 for access in '__atomic_fetch_add(&n, 1, 0)' '*(volatile int *)&n'; do
