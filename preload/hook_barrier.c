@@ -30,9 +30,9 @@ AM_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	if (!am_on())
 		return am_real.pthread_barrier_wait(barrier);
-	am_log(AM_ARRIVE, 0, (uintptr_t)barrier, AM_HERE);
+	am_log_note(AM_ARRIVE, 0, (uintptr_t)barrier, AM_HERE);
 	const int r = am_real.pthread_barrier_wait(barrier);
 	if (r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD)
-		am_log(AM_LEAVE, r == PTHREAD_BARRIER_SERIAL_THREAD, (uintptr_t)barrier, AM_HERE);
+		am_log_note(AM_LEAVE, r == PTHREAD_BARRIER_SERIAL_THREAD, (uintptr_t)barrier, AM_HERE);
 	return r;
 }

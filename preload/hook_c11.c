@@ -102,14 +102,14 @@ AM_EXPORT void cnd_destroy(cnd_t *c)
 AM_EXPORT int cnd_signal(cnd_t *c)
 {
 	if (am_on())
-		am_log(AM_SIGNAL, 0, (uintptr_t)c, AM_HERE);
+		am_log_note(AM_SIGNAL, 0, (uintptr_t)c, AM_HERE);
 	return am_real.cnd_signal(c);
 }
 
 AM_EXPORT int cnd_broadcast(cnd_t *c)
 {
 	if (am_on())
-		am_log(AM_BROADCAST, 0, (uintptr_t)c, AM_HERE);
+		am_log_note(AM_BROADCAST, 0, (uintptr_t)c, AM_HERE);
 	return am_real.cnd_broadcast(c);
 }
 

@@ -82,14 +82,14 @@ static int destroy(int r, bool on, const void *cond, struct am_here here)
 	int am_cond_signal##v(pthread_cond_t *c)                                                   \
 	{                                                                                          \
 		if (am_on())                                                                       \
-			am_log(AM_SIGNAL, 0, (uintptr_t)c, AM_HERE);                               \
+			am_log_note(AM_SIGNAL, 0, (uintptr_t)c, AM_HERE);                               \
 		return am_real.cond_signal##v(c);                                                  \
 	}                                                                                          \
                                                                                                    \
 	int am_cond_broadcast##v(pthread_cond_t *c)                                                \
 	{                                                                                          \
 		if (am_on())                                                                       \
-			am_log(AM_BROADCAST, 0, (uintptr_t)c, AM_HERE);                            \
+			am_log_note(AM_BROADCAST, 0, (uintptr_t)c, AM_HERE);                            \
 		return am_real.cond_broadcast##v(c);                                               \
 	}
 

@@ -113,20 +113,20 @@ int __cxa_guard_acquire(void *guard)
 	const int r = guards()->acquire(guard);
 
 	if (on)
-		am_log(r ? AM_ONCE_BEGIN : AM_ONCE_END, 0, (uintptr_t)guard, AM_HERE);
+		am_log_note(r ? AM_ONCE_BEGIN : AM_ONCE_END, 0, (uintptr_t)guard, AM_HERE);
 	return r;
 }
 
 void __cxa_guard_release(void *guard)
 {
 	if (am_on())
-		am_log(AM_ONCE_END, 0, (uintptr_t)guard, AM_HERE);
+		am_log_note(AM_ONCE_END, 0, (uintptr_t)guard, AM_HERE);
 	guards()->release(guard);
 }
 
 void __cxa_guard_abort(void *guard)
 {
 	if (am_on())
-		am_log(AM_ONCE_END, AM_ONCE_ABANDONED, (uintptr_t)guard, AM_HERE);
+		am_log_note(AM_ONCE_END, AM_ONCE_ABANDONED, (uintptr_t)guard, AM_HERE);
 	guards()->abort(guard);
 }

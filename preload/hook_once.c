@@ -27,7 +27,7 @@ static void routine_left(struct frame **slot)
 
 	if (f->ended)
 		return;
-	am_log(AM_ONCE_END, AM_ONCE_ABANDONED, f->control, f->here);
+	am_log_note(AM_ONCE_END, AM_ONCE_ABANDONED, f->control, f->here);
 	f->ended = true;
 }
 
@@ -36,9 +36,9 @@ static void trampoline(void)
 	struct frame *f __attribute__((cleanup(routine_left))) = top;
 
 	f->began = true;
-	am_log(AM_ONCE_BEGIN, 0, f->control, f->here);
+	am_log_note(AM_ONCE_BEGIN, 0, f->control, f->here);
 	f->routine();
-	am_log(AM_ONCE_END, 0, f->control, f->here);
+	am_log_note(AM_ONCE_END, 0, f->control, f->here);
 	f->ended = true;
 }
 
@@ -57,7 +57,7 @@ AM_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void))
 	top = &f;
 	const int r = am_real.pthread_once(control, trampoline);
 	if (r == 0 && !f.began)
-		am_log(AM_ONCE_END, 0, f.control, f.here);
+		am_log_note(AM_ONCE_END, 0, f.control, f.here);
 	return r;
 }
 
@@ -72,5 +72,5 @@ AM_EXPORT void call_once(once_flag *flag, void (*routine)(void))
 	top = &f;
 	am_real.call_once(flag, trampoline);
 	if (!f.began)
-		am_log(AM_ONCE_END, 0, f.control, f.here);
+		am_log_note(AM_ONCE_END, 0, f.control, f.here);
 }

@@ -45,7 +45,7 @@ AM_EXPORT int sem_wait(sem_t *sem)
 	const int r = am_real.sem_wait(sem);
 
 	if (on && r == 0)
-		am_log(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
+		am_log_note(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
 	return r;
 }
 
@@ -55,7 +55,7 @@ AM_EXPORT int sem_trywait(sem_t *sem)
 	const int r = am_real.sem_trywait(sem);
 
 	if (on && r == 0)
-		am_log(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
+		am_log_note(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
 	return r;
 }
 
@@ -65,7 +65,7 @@ AM_EXPORT int sem_timedwait(sem_t *sem, const struct timespec *until)
 	const int r = am_real.sem_timedwait(sem, until);
 
 	if (on && r == 0)
-		am_log(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
+		am_log_note(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
 	return r;
 }
 
@@ -79,14 +79,14 @@ AM_EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *
 	}
 	const int r = am_real.sem_clockwait(sem, clock, until);
 	if (on && r == 0)
-		am_log(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
+		am_log_note(AM_TAKE, 0, (uintptr_t)sem, AM_HERE);
 	return r;
 }
 
 AM_EXPORT int sem_post(sem_t *sem)
 {
 	if (am_on())
-		am_log(AM_POST, 0, (uintptr_t)sem, AM_HERE);
+		am_log_note(AM_POST, 0, (uintptr_t)sem, AM_HERE);
 	return am_real.sem_post(sem);
 }
 

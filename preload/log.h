@@ -467,6 +467,19 @@ static inline __attribute__((always_inline)) void am_log(enum am_kind kind, unsi
 		am_drain_wake();
 }
 
+/*
+ * The same for what neither is a conflict nor ends a region: semaphores, signals, barriers, once. With accesses in sight nobody asks
+ * for them but who tells what was in vain (atommon/vain.h): behind a load that began a look, one of them ends it.
+ */
+static inline __attribute__((always_inline)) void am_log_note(enum am_kind kind, unsigned detail,
+							      uint64_t object, struct am_here here)
+{
+	if (am_state() == AM_DEFER && !am_view.is_looking)
+		return;
+	am_view.is_looking = 0;
+	am_log(kind, detail, object, here);
+}
+
 /* ---- records with more in them --------------------------------------------------------------- */
 
 /* wait, wake: detail as in event.h. */

@@ -99,6 +99,7 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 	const uint64_t epoch = epoch_now();
 	struct am_retry *r = &am_retry;
 
+	am_view.is_looking = 1;
 	end_waiting(r, epoch);
 	if (!r->is_forced)
 		r->alternations = 0; /* somebody was here */
@@ -183,6 +184,7 @@ static void take_back(uintptr_t address, unsigned size, struct am_here here)
 			      .ordered = address};
 	const uint64_t others = am_view_others(&am_view);
 
+	am_view.is_looking = 1;
 	r.ext[0] = am_retry_order(AM_ORDER_FAILED);
 	am_log_record(&r, here);
 	am_view_count_own(&am_view, others);

@@ -170,8 +170,10 @@ static __attribute__((noinline)) void end_logged(struct am_step *s, enum am_kind
 	const uint64_t others = am_view_others(&am_view);
 	am_log_step(kind, (unsigned)__builtin_ctz(size), (uintptr_t)p, number, am_retry_order(order), here);
 	am_view_count_own(&am_view, others);
-	if (is_vain)
+	if (is_vain) {
+		am_view.is_looking = 1;
 		am_retry.failed = am_tls.head;
+	}
 	if (is_vain && am_view_mode != AM_VIEW_RECORD)
 		am_view_touched((uintptr_t)p, size);
 }

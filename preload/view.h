@@ -37,6 +37,7 @@ struct am_view {
 	uint8_t is_waiting;   /* the outermost region is open and not told */
 	uint8_t is_telling;   /* what waits is being told */
 	uint8_t past_is_over; /* no stretch of this thread before this one matters (filter.h, 6) */
+	uint8_t is_looking;   /* an atomic or volatile load was logged, or waits, or an attempt failed (atommon/vain.h) */
 };
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec"), aligned(64)));
