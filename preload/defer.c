@@ -5,6 +5,7 @@
 #include "preload/defer.h"
 
 #include "atommon/told.h"
+#include "preload/defer_lock.h"
 #include "preload/lane.h"
 #include "preload/late.h"
 
@@ -73,7 +74,8 @@ static void calm_down(struct am_view *v)
 
 /* ---- locks ------------------------------------------------------------------------------------ */
 
-bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
+/* How a lock is held is where others have their aux. */
+bool am_defer_acquire_as(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -86,13 +88,18 @@ bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
 	const uint64_t site = am_site(&am_tls, AM_ACQUIRE, here);
 	if (am_unlikely(is_logged(v)) || !am_defer_enter_room(v, here)) /* a handler, meanwhile */
 		return false;
-	am_defer_append(v, AM_ACQUIRE, mutex, site << 32);
+	am_defer_append(v, AM_ACQUIRE, lock, site << 32 | mode);
 	if (am_after.has_sections && v->held++ == 0)
 		am_defer_deepen(v);
 	v->defer->taken++;
 	calm_down(v);
 	am_defer_leave();
 	return true;
+}
+
+bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
+{
+	return am_defer_acquire_as(mutex, AM_EXCLUSIVE, here);
 }
 
 /* The item by which the mutex is held, n if none. */
@@ -115,7 +122,7 @@ static void take_out(struct am_deferred *d, uint32_t i)
 		d->item[i] = d->item[i + 1];
 }
 
-bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
+bool am_defer_release_as(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -129,7 +136,7 @@ bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
 	bool is_done = true;
 	am_defer_enter(here);
 	/* As it is now, for a handler may have come meanwhile. */
-	const uint32_t at = find(d, mutex);
+	const uint32_t at = find(d, lock);
 	if (at == d->n || is_logged(v) || (v->depth != 0 && d->n == AM_DEFER_MAX)) {
 		am_defer_leave();
 		return false;
@@ -140,7 +147,7 @@ bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
 		if (is_done)
 			am_defer_cut(v, 0);
 	} else if (v->depth != 0) {
-		am_defer_append(v, AM_RELEASE, mutex, site << 32);
+		am_defer_append(v, AM_RELEASE, lock, site << 32 | mode);
 		d->taken += at >= d->begin ? UINT32_MAX : 1u << 16;
 		v->depth -= ends;
 	} else {
@@ -151,6 +158,11 @@ bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
 	v->held -= is_done && v->held > 0;
 	am_defer_leave();
 	return is_done;
+}
+
+bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
+{
+	return am_defer_release_as(mutex, AM_EXCLUSIVE, here);
 }
 
 /* ---- regions ---------------------------------------------------------------------------------- */
@@ -287,7 +299,7 @@ static void tell_number(uint32_t thread, uint64_t stretch, struct am_here here)
 /* Of locks outside regions nobody else tells: as they are. */
 static void tell_lock(const struct am_item *item, struct am_here here)
 {
-	struct am_record r = {.kind = kind_of(item), .object = object_of(item),
+	struct am_record r = {.kind = kind_of(item), .detail = (uint8_t)item->where, .object = object_of(item),
 			      .site = (uint32_t)(item->where >> 32)};
 
 	am_log_record(&r, (struct am_here){0, here.cfa});

@@ -73,7 +73,8 @@
  * cells are cleaned, and if something here was logged and an exposed region is open, that is told.
  *
  * Dropped accesses of kinds 2 and 3 leave the cell as it is: they are on no cycle, so that nobody's
- * redundant access becomes needed by them.
+ * redundant access becomes needed by them. If what it holds does not matter, they may make it nobody's (6): it never
+ * will again.
  */
 #ifndef ATOMMON_PRELOAD_FILTER_H
 #define ATOMMON_PRELOAD_FILTER_H
@@ -176,6 +177,12 @@ static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
 	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0 || c.w & AM_CELL_LENT)
 		return (struct am_cell){c.w & AM_CELL_EVER, 0};
 	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
+}
+
+/* The first word of that for a thread outside regions, which leaves the cell to nobody; the second does not count then. */
+static inline uint64_t am_filter_vacant(uint64_t w)
+{
+	return w & AM_CELL_EVER;
 }
 
 /* Case 8: did the owner's stretch make exact reads here, or lazy ones (`what`)? */

@@ -3,6 +3,7 @@
  * log nothing between the acquire and its record that could lengthen the critical section.
  */
 /* SPDX-License-Identifier: MIT */
+#include "preload/defer_lock.h"
 #include "preload/hook.h"
 
 AM_EXPORT int pthread_spin_init(pthread_spinlock_t *lock, int pshared)
@@ -31,7 +32,7 @@ AM_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 	const int r = am_real.pthread_spin_lock(lock);
 
 	if (on && r == 0)
-		am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)lock, AM_HERE);
+		am_defer_locked((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
 	return r;
 }
 
@@ -41,13 +42,13 @@ AM_EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 	const int r = am_real.pthread_spin_trylock(lock);
 
 	if (on && r == 0)
-		am_log(AM_ACQUIRE, AM_EXCLUSIVE, (uintptr_t)lock, AM_HERE);
+		am_defer_locked((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
 	return r;
 }
 
 AM_EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
 	if (am_on())
-		am_log(AM_RELEASE, AM_EXCLUSIVE, (uintptr_t)lock, AM_HERE);
+		am_defer_unlocks((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
 	return am_real.pthread_spin_unlock(lock);
 }

@@ -50,6 +50,18 @@ static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bo
 	return (!writes && am_filter_is_only_read(c.w)) || !am_late_matters(v, c);
 }
 
+/* The same. What is over is nobody's from then on, so that the next access here ends after one look: buffers that regions filled are read and written again and
+ * again outside them. In one step, and the second word is left alone: whoever takes the cell meanwhile keeps it. */
+static inline bool am_late_is_left(const struct am_view *v, struct am_cell *c, bool writes)
+{
+	struct am_cell old = am_cell_load(c);
+
+	if (am_late_matters(v, old))
+		return !writes && am_filter_is_only_read(old.w);
+	__atomic_compare_exchange_n(&c->w, &old.w, am_filter_vacant(old.w), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* If the cell is nobody's: it is ours now. That needs no locked instruction, for the same reason as what is ours: am_view_fast.
  * Without its place. */
 static inline __attribute__((always_inline)) bool am_late_take_free(const struct am_view *v, struct am_cell *c, uint64_t bytes,

@@ -80,9 +80,9 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 		struct am_cell *last = am_shadow_find(at + size - 1);
 		if (am_view_is_alone())
 			return;
-		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_idle(&am_view, am_cell_load(c), what & AM_ASK_WRITES)) &&
+		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_left(&am_view, c, what & AM_ASK_WRITES)) &&
 		    (c == last || !last || am_view_is_ours(last) ||
-		     am_late_is_idle(&am_view, am_cell_load(last), what & AM_ASK_WRITES)))
+		     am_late_is_left(&am_view, last, what & AM_ASK_WRITES)))
 			return;
 	} else if (c && am_view.fast != AM_STRETCH_NONE) {
 		const bool writes = what & AM_ASK_WRITES;

@@ -85,6 +85,10 @@ static const struct am_event *translate(struct am_told *t, const struct am_event
 		out->order = (uint8_t)(out->aux >> 16);
 		out->aux = 0;
 	}
+	if (kind == AM_ACQUIRE || kind == AM_RELEASE) {
+		out->mode = (uint8_t)out->aux;
+		out->aux = 0;
+	}
 	if (kind == AM_MARK) {
 		if (*state & IS_MARKED)
 			return NULL;

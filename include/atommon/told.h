@@ -18,7 +18,7 @@ void am_told_free(struct am_told *t);
 /* Asked for told, mark and thread-end: the event to go on with, `ev` or *room; NULL: it was told before. */
 const struct am_event *am_told_event(struct am_told *t, const struct am_event *ev, struct am_event *room);
 
-/* What is told of an access beside its address: of an event's size, flags and order. */
+/* What is told of an access beside its address: of an event's size, flags and order. Of a lock operation its mode is. */
 static inline uint32_t am_told_access(unsigned size, uint8_t flags, uint8_t order)
 {
 	return size | (uint32_t)flags << 8 | (uint32_t)order << 16;

@@ -177,7 +177,7 @@ static void force(int t, int word, uint64_t bytes, bool writes, bool is_exact)
 }
 
 /* The usual cases in one go must be what the long way says: known, or lazy with nothing to tell. */
-static uint64_t n_short, n_short_over, bad_short;
+static uint64_t n_short, n_short_over, bad_short, n_vacant;
 
 static __attribute__((always_inline)) inline void compare_short(int t, int word, uint64_t bytes, bool writes)
 {
@@ -247,8 +247,14 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 				 thin.reached[t] == thin.generation, thin.open);
 	if (answer == AM_FILTER_LAZY && !may_be_lazy)
 		answer = AM_FILTER_LOG;
-	if (answer == AM_FILTER_DROP)
+	if (answer == AM_FILTER_DROP) {
+		/* as am_late_is_left */
+		if (!matters(t, *c) && (am_filter_foreign(c->w, thin.stretch[t]) || c->w & AM_CELL_LENT)) {
+			c->w = am_filter_vacant(c->w);
+			n_vacant++;
+		}
 		return false;
+	}
 	if (answer == AM_FILTER_NEW_STRETCH)
 		next_stretch(t);
 	if (am_filter_foreign(c->w, thin.stretch[t]))

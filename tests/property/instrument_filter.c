@@ -183,6 +183,7 @@ int main(int argc, char **argv)
 	       (unsigned long long)n_pauses);
 	const unsigned long unlocked = count_false(seed, runs / 2, PAUSES_UNLOCKED);
 	printf("%s 9 - without the lock %lu have\n", unlocked || runs < 10000 ? "ok" : "not ok", unlocked);
-	printf("1..9\n");
+	printf("%s 10 - outside regions %llu cells became nobody's\n", n_vacant ? "ok" : "not ok", (unsigned long long)n_vacant);
+	printf("1..10\n");
 	return bad + bad_live + bad_short + bad_exact + bad_paused != 0;
 }

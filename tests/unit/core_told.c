@@ -61,6 +61,15 @@ Test(told, an_event_is_its_threads)
 	cr_assert_eq(out.flags, 0);
 }
 
+Test(told, a_lock_is_held_as_it_was)
+{
+	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
+	cr_assert_eq(out.mode, 99);
+	cr_assert_eq(out.aux, 0);
+	cr_assert(tell(1, 5, 1, AM_RELEASE));
+	cr_assert_eq(out.mode, AM_EXCLUSIVE);
+}
+
 Test(told, each_comes_once)
 {
 	cr_assert(tell(2, 5, 0, AM_ACQUIRE));
