@@ -5,7 +5,6 @@
 #include "preload/defer.h"
 
 #include "atommon/told.h"
-#include "preload/defer_lock.h"
 #include "preload/lane.h"
 #include "preload/late.h"
 
@@ -74,8 +73,7 @@ static void calm_down(struct am_view *v)
 
 /* ---- locks ------------------------------------------------------------------------------------ */
 
-/* How a lock is held is where others have their aux. */
-bool am_defer_acquire_as(uintptr_t lock, enum am_mode mode, struct am_here here)
+bool am_defer_acquire_slowly(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -95,11 +93,6 @@ bool am_defer_acquire_as(uintptr_t lock, enum am_mode mode, struct am_here here)
 	calm_down(v);
 	am_defer_leave();
 	return true;
-}
-
-bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here)
-{
-	return am_defer_acquire_as(mutex, AM_EXCLUSIVE, here);
 }
 
 /* The item by which the mutex is held, n if none. */
@@ -122,7 +115,7 @@ static void take_out(struct am_deferred *d, uint32_t i)
 		d->item[i] = d->item[i + 1];
 }
 
-bool am_defer_release_as(uintptr_t lock, enum am_mode mode, struct am_here here)
+bool am_defer_release_slowly(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
@@ -158,11 +151,6 @@ bool am_defer_release_as(uintptr_t lock, enum am_mode mode, struct am_here here)
 	v->held -= is_done && v->held > 0;
 	am_defer_leave();
 	return is_done;
-}
-
-bool am_defer_release_slowly(uintptr_t mutex, struct am_here here)
-{
-	return am_defer_release_as(mutex, AM_EXCLUSIVE, here);
 }
 
 /* ---- regions ---------------------------------------------------------------------------------- */

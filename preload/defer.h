@@ -42,8 +42,8 @@ struct am_deferred {
 bool am_defer_make(struct am_view *v);
 
 /* Each returns false if it cannot wait: the caller logs it, and what waits is told first. */
-bool am_defer_acquire_slowly(uintptr_t mutex, struct am_here here);
-bool am_defer_release_slowly(uintptr_t mutex, struct am_here here);
+bool am_defer_acquire_slowly(uintptr_t lock, enum am_mode mode, struct am_here here);
+bool am_defer_release_slowly(uintptr_t lock, enum am_mode mode, struct am_here here);
 bool am_defer_begin_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
 bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, struct am_here here);
 
@@ -206,25 +206,26 @@ static inline bool am_defer_forget_shortly(struct am_view *v)
 	return true;
 }
 
-/* Is the newest item the acquire of this mutex? */
-static inline bool am_defer_is_newest(const struct am_deferred *d, uintptr_t mutex)
+/* Is the newest item the acquire of this lock? */
+static inline bool am_defer_is_newest(const struct am_deferred *d, uintptr_t lock)
 {
-	return d->n != 0 && d->item[d->n - 1].what == (AM_ACQUIRE | mutex << 16);
+	return d->n != 0 && d->item[d->n - 1].what == (AM_ACQUIRE | lock << 16);
 }
 
-static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mutex, struct am_here here)
+/* How a lock is held is where others have their aux. */
+static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 	const uint64_t key = am_site_key(here);
 	const struct am_site_cached *e;
 
 	if (!am_defer_enter_calm(v, here))
-		return am_defer_acquire_slowly(mutex, here);
+		return am_defer_acquire_slowly(lock, mode, here);
 	if ((e = am_site_entry(&am_tls, key), !am_site_is_hit(e, key)) || am_unlikely(v->defer->n >= AM_DEFER_MAX)) {
 		am_defer_leave();
-		return am_defer_acquire_slowly(mutex, here);
+		return am_defer_acquire_slowly(lock, mode, here);
 	}
-	am_defer_append(v, AM_ACQUIRE, mutex, e->site);
+	am_defer_append(v, AM_ACQUIRE, lock, e->site | mode);
 	if (am_after.has_sections && v->held++ == 0)
 		am_defer_deepen(v);
 	v->defer->taken++;
@@ -233,11 +234,11 @@ static inline __attribute__((always_inline)) bool am_defer_acquire(uintptr_t mut
 }
 
 /* Outside regions, or in one; false, and nothing is done, if something is unusual. */
-static inline bool am_defer_release_shortly(struct am_view *v, uintptr_t mutex, struct am_here here)
+static inline bool am_defer_release_shortly(struct am_view *v, uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_deferred *d = v->defer;
 
-	if (am_unlikely(!am_defer_is_newest(d, mutex)))
+	if (am_unlikely(!am_defer_is_newest(d, lock)))
 		return false;
 	if (am_after.has_sections) {
 		if (v->held != 1 || v->depth != 1 || !am_defer_forget_shortly(v))
@@ -253,22 +254,22 @@ static inline bool am_defer_release_shortly(struct am_view *v, uintptr_t mutex, 
 	const struct am_pc_cached *p = am_site_pc_entry(&am_tls, here.pc);
 	if (am_unlikely(p->pc != here.pc || d->n >= AM_DEFER_MAX))
 		return false;
-	am_defer_append(v, AM_RELEASE, mutex, p->site);
+	am_defer_append(v, AM_RELEASE, lock, p->site | mode);
 	d->taken--;
 	return true;
 }
 
-static inline bool am_defer_release(uintptr_t mutex, struct am_here here)
+static inline bool am_defer_release(uintptr_t lock, enum am_mode mode, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
 	if (am_defer_enter_calm(v, here)) {
-		const bool is_done = am_defer_release_shortly(v, mutex, here);
+		const bool is_done = am_defer_release_shortly(v, lock, mode, here);
 		am_defer_leave();
 		if (am_likely(is_done))
 			return true;
 	}
-	return am_defer_release_slowly(mutex, here);
+	return am_defer_release_slowly(lock, mode, here);
 }
 
 /* Between am_defer_enter_calm and am_defer_leave; false, and nothing is done, if something is unusual. */

@@ -5,6 +5,7 @@
  * call_once: hook_once.c.)
  */
 /* SPDX-License-Identifier: MIT */
+#include "preload/defer_lock.h"
 #include "preload/glibc.h"
 #include "preload/hook.h"
 #include "preload/waiting.h"
@@ -48,7 +49,7 @@ AM_EXPORT int mtx_lock(mtx_t *m)
 	const int r = am_real.mtx_lock(m);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
+		am_locked((uintptr_t)m, AM_EXCLUSIVE, true, AM_HERE);
 	return r;
 }
 
@@ -58,7 +59,7 @@ AM_EXPORT int mtx_trylock(mtx_t *m)
 	const int r = am_real.mtx_trylock(m);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
+		am_locked((uintptr_t)m, AM_EXCLUSIVE, true, AM_HERE);
 	return r;
 }
 
@@ -68,7 +69,7 @@ AM_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict u
 	const int r = am_real.mtx_timedlock(m, until);
 
 	if (on && r == thrd_success && is_outermost(m))
-		am_log_held(AM_ACQUIRE, (uintptr_t)m, AM_HERE);
+		am_locked((uintptr_t)m, AM_EXCLUSIVE, true, AM_HERE);
 	return r;
 }
 
@@ -76,7 +77,7 @@ AM_EXPORT int mtx_unlock(mtx_t *m)
 {
 	if (am_on() && is_outermost(m) &&
 	    !(am_glibc_mutex_is_checked(inside(m)) && !am_glibc_mutex_is_mine(inside(m))))
-		am_log_held(AM_RELEASE, (uintptr_t)m, AM_HERE);
+		am_unlocks((uintptr_t)m, AM_EXCLUSIVE, true, AM_HERE);
 	return am_real.mtx_unlock(m);
 }
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/defer.h"
+#include "preload/defer_lock.h"
 #include "preload/export.h"
 #include "preload/hot.h"
 #include "preload/lane.h"
@@ -31,9 +31,8 @@ static inline bool is_outermost(const pthread_mutex_t *m)
 static __attribute__((noinline)) void locked(const pthread_mutex_t *m, int r, struct am_here here)
 {
 	if (am_likely(r == 0)) {
-		if (am_likely(is_outermost(m)) &&
-		    !(am_state() == AM_DEFER && am_defer_acquire((uintptr_t)m, here)))
-			am_log_held(AM_ACQUIRE, (uintptr_t)m, here);
+		if (am_likely(is_outermost(m)))
+			am_locked((uintptr_t)m, AM_EXCLUSIVE, true, here);
 	} else if (r == EOWNERDEAD) {
 		am_log_mutex(AM_ACQUIRE, 1 << 1, (uintptr_t)m, 0, here.pc, here.cfa);
 	}
@@ -199,7 +198,7 @@ int am_lock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 
 	if (am_unlikely(r != 0))
 		locked(m, r, here);
-	else if (am_likely(is_outermost(m)) && !am_defer_acquire((uintptr_t)m, here))
+	else if (am_likely(is_outermost(m)) && !am_defer_acquire((uintptr_t)m, AM_EXCLUSIVE, here))
 		am_log_held(AM_ACQUIRE, (uintptr_t)m, here);
 	return r;
 }
@@ -208,7 +207,7 @@ int am_unlock_deferring(pthread_mutex_t *m, uintptr_t pc, uintptr_t cfa)
 {
 	const struct am_here here = {pc, cfa};
 
-	if (will_release(m) && am_unlikely(!am_defer_release((uintptr_t)m, here))) {
+	if (will_release(m) && am_unlikely(!am_defer_release((uintptr_t)m, AM_EXCLUSIVE, here))) {
 		am_log_held(AM_RELEASE, (uintptr_t)m, here);
 		if (am_view.held) /* its region ends here, not at the next access */
 			am_view_follow(&am_view);

@@ -114,13 +114,13 @@ static void not_reading(pthread_rwlock_t *lock)
 static void read_locked(pthread_rwlock_t *lock, struct am_here here)
 {
 	if (outermost_read(lock))
-		am_defer_locked((uintptr_t)lock, AM_SHARED, here);
+		am_locked((uintptr_t)lock, AM_SHARED, false, here);
 }
 
 static void write_locked(pthread_rwlock_t *lock, struct am_here here)
 {
 	not_reading(lock);
-	am_defer_locked((uintptr_t)lock, AM_EXCLUSIVE, here);
+	am_locked((uintptr_t)lock, AM_EXCLUSIVE, false, here);
 }
 
 AM_EXPORT int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
@@ -238,11 +238,11 @@ AM_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 	if (!am_on())
 		return am_real.pthread_rwlock_unlock(lock);
 	if (am_glibc_rwlock_is_written(lock)) {
-		am_defer_unlocks((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
+		am_unlocks((uintptr_t)lock, AM_EXCLUSIVE, false, AM_HERE);
 	} else {
 		struct held *h = find((uintptr_t)lock);
 		if (!h || --h->depth == 0) {
-			am_defer_unlocks((uintptr_t)lock, AM_SHARED, AM_HERE);
+			am_unlocks((uintptr_t)lock, AM_SHARED, false, AM_HERE);
 			if (h)
 				forget(h);
 		}

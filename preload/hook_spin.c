@@ -32,7 +32,7 @@ AM_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 	const int r = am_real.pthread_spin_lock(lock);
 
 	if (on && r == 0)
-		am_defer_locked((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
+		am_locked((uintptr_t)lock, AM_EXCLUSIVE, false, AM_HERE);
 	return r;
 }
 
@@ -42,13 +42,13 @@ AM_EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 	const int r = am_real.pthread_spin_trylock(lock);
 
 	if (on && r == 0)
-		am_defer_locked((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
+		am_locked((uintptr_t)lock, AM_EXCLUSIVE, false, AM_HERE);
 	return r;
 }
 
 AM_EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
 	if (am_on())
-		am_defer_unlocks((uintptr_t)lock, AM_EXCLUSIVE, AM_HERE);
+		am_unlocks((uintptr_t)lock, AM_EXCLUSIVE, false, AM_HERE);
 	return am_real.pthread_spin_unlock(lock);
 }

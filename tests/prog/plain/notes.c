@@ -3,7 +3,7 @@
  *   none post take signal broadcast barrier once
  *          twice loads a variable, at one place, and does that behind each; another thread writes the variable meanwhile. Region: twice.
  *          Without anything in between the first load was made in vain, and twice is atomic; otherwise it told others something.
- *   lock   threads that work in regions of their own, each ROUNDS times, with a semaphore, a condition, a barrier of one and once. Region: step
+ *   lock   threads that work in regions of their own, each ROUNDS times, with a semaphore, a mutex of C11, a condition, a barrier of one and once. Region: step
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include "order.h"
 
@@ -84,6 +85,7 @@ static void *writer(void *unused)
 
 static struct own {
 	sem_t sem;
+	mtx_t mutex;
 	pthread_barrier_t barrier;
 	long word[WORDS];
 } __attribute__((aligned(128))) owns[THREADS];
@@ -91,8 +93,10 @@ static struct own {
 NOINLINE static void step(struct own *own)
 {
 	sem_wait(&own->sem);
+	mtx_lock(&own->mutex);
 	for (int i = 0; i < WORDS; i++)
 		own->word[i]++;
+	mtx_unlock(&own->mutex);
 	pthread_cond_signal(&cond);
 	pthread_cond_broadcast(&cond);
 	pthread_barrier_wait(&own->barrier);
@@ -113,6 +117,7 @@ static void work(void)
 
 	for (int i = 0; i < THREADS; i++) {
 		sem_init(&owns[i].sem, 0, 1);
+		mtx_init(&owns[i].mutex, mtx_plain);
 		pthread_barrier_init(&owns[i].barrier, NULL, 1);
 		pthread_create(&thread[i], NULL, worker, &owns[i]);
 	}
