@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Lock-dense code: what a critical section with 16 read-modify-writes costs, CPU in ns of the whole
+# Lock-dense code: what a critical section with 16 read-modify-writes (or reads, or a queue's put or get) costs, CPU in ns of the whole
 # process (the monitor's own thread included). Each round runs every variant once, one after the
 # other; the least of ROUNDS (5) counts. usage: through scripts/bench; COMPILERS (gcc clang-14)
 set -u
@@ -19,7 +19,7 @@ once() { # once VARIANT COMPILER CASE THREADS SECTIONS
 	unwatched) ./watched.$cc "$@" ;;
 	dormant) ATOMMON_ENABLED=0 LD_PRELOAD=$lib ./watched.$cc "$@" ;;
 	sections) ATOMMON_ATOMIC=sections ATOMMON_LOG=none LD_PRELOAD=$lib ./watched.$cc "$@" ;;
-	fn) ATOMMON_ATOMIC=fn:post_all ATOMMON_LOG=none LD_PRELOAD=$lib ./watched.$cc "$@" ;;
+	fn) ATOMMON_ATOMIC="fn:*_all" ATOMMON_LOG=none LD_PRELOAD=$lib ./watched.$cc "$@" ;;
 	record) ATOMMON_MODE=record ATOMMON_TRACE=x.atm LD_PRELOAD=$lib ./watched.$cc "$1" "$2" $(($3 / 16 + 1)) ;;
 	tsan) ./tsan.$cc "$@" ;;
 	esac
@@ -36,7 +36,8 @@ for cc in ${COMPILERS:-gcc clang-14}; do
 		$cc -O2 -g -fsanitize=thread "$top/tests/bench/lockdense.c" -o "tsan.$cc" -pthread &&
 		ATOMMON_CC=$cc "$build/bin/atommon-cc" -O2 -g "$top/tests/bench/lockdense.c" -o "watched.$cc" \
 			-pthread || continue
-	for run in "own 1 800000" "own 2 400000" "own 8 200000" "share 2 400000" "share 8 200000"; do # long enough for threads to meet
+	for run in "own 1 800000" "own 2 400000" "own 8 200000" "share 2 400000" "share 8 200000" \
+		"mutex 2 400000" "spin 2 400000" "sem 2 400000" "rwlock 2 400000" "queue 2 400000"; do # long enough for threads to meet
 		rm -f out.*
 		for ((i = 0; i < ${ROUNDS:-5}; i++)); do
 			for v in "${variants[@]}"; do
