@@ -5,6 +5,7 @@
 #include "preload/defer.h"
 
 #include "atommon/told.h"
+#include "preload/functions.h"
 #include "preload/lane.h"
 #include "preload/late.h"
 
@@ -293,6 +294,25 @@ static void tell_lock(const struct am_item *item, struct am_here here)
 	am_log_record(&r, (struct am_here){0, here.cfa});
 }
 
+void am_defer_tell_functions(struct am_here here)
+{
+	struct am_view *v = &am_view;
+	struct am_lane *lane = am_tls.lane;
+	const uint64_t others = am_view_others(v);
+	uint32_t i = lane->functions_told;
+
+	lane->functions_told = lane->n_functions;
+	v->is_telling = 1;
+	for (; i < lane->functions_told; i++) {
+		const struct am_function *f = &am_functions[lane->functions[i + 1].number - 1];
+		struct am_record r = {.kind = AM_ENTER, .n_ext = 1, .object = f->start};
+		r.ext[0] = unit(AM_X_AUX, f->name);
+		am_log_record(&r, (struct am_here){0, here.cfa});
+	}
+	v->is_telling = 0;
+	am_view_count_own(v, others);
+}
+
 void am_defer_tell(struct am_here here)
 {
 	struct am_view *v = &am_view;
@@ -333,6 +353,8 @@ void am_defer_tell(struct am_here here)
 	}
 	v->is_telling = 0;
 	__atomic_store_n(&d->n, 0, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+	if (am_defer_has_functions())
+		am_defer_tell_functions(here);
 }
 
 /* Where among the items accesses are to be shown that will be told late: any place in the region is as
@@ -388,6 +410,8 @@ bool am_defer_expose(struct am_view *v, struct am_deferred *d, uint32_t thread, 
 	v->is_telling = was_telling;
 	if (!was_telling && v->defer && v->defer->n) {
 		v->limit = am_tls.limit;
+		am_tls.limit = 0;
+	} else if (am_defer_has_functions()) {
 		am_tls.limit = 0;
 	}
 	am_view_count_own(v, others);

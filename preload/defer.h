@@ -15,6 +15,7 @@
 #ifndef ATOMMON_PRELOAD_DEFER_H
 #define ATOMMON_PRELOAD_DEFER_H
 
+#include "preload/lane.h"
 #include "preload/shadow.h"
 
 enum { AM_DEFER_MAX = 64, AM_DEFER_LINKS = 8 };
@@ -49,6 +50,15 @@ bool am_defer_end_slowly(enum am_kind kind, uintptr_t object, uint32_t aux, stru
 
 /* Tell what waits. Outside any record. */
 void am_defer_tell(struct am_here here);
+
+/* The same of functions that were entered in others that are regions (enter.h): are there any? */
+void am_defer_tell_functions(struct am_here here);
+static inline bool am_defer_has_functions(void)
+{
+	const struct am_lane *lane = am_tls.lane;
+
+	return lane->functions_told < lane->n_functions && lane->functions_of == am_tls.id;
+}
 
 /* The region `stretch` of another thread, if it is still open: count it and tell its begin. False: it
  * has ended. `word`: whose cell was taken from it. */

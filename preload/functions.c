@@ -87,7 +87,7 @@ static void add_range(uintptr_t start, uintptr_t size, uint32_t id)
 	__atomic_store_n(&n_ranges, i + 1, __ATOMIC_RELEASE); /* partner: learn */
 }
 
-uint64_t am_function_places[AM_FUNCTION_PLACES];
+uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((aligned(64)));
 struct am_function_map am_function_map;
 
 static uint32_t learn(uintptr_t pc)
@@ -105,12 +105,16 @@ static uint32_t learn(uintptr_t pc)
 	return 0;
 }
 
+/* The other entry may have it; then they change places. What was in the first one is not lost before a third comes. */
 uint32_t am_function_learn(uintptr_t pc, uint64_t *place)
 {
-	const uint32_t number = learn(pc);
+	uint64_t *other = &am_function_places[(place - am_function_places) ^ 1];
+	const uint64_t first = __atomic_load_n(place, __ATOMIC_RELAXED), second = __atomic_load_n(other, __ATOMIC_RELAXED);
+	const uint64_t known = second >> 16 == pc ? second : (uint64_t)pc << 16 | learn(pc);
 
-	__atomic_store_n(place, (uint64_t)pc << 16 | number, __ATOMIC_RELAXED);
-	return number;
+	__atomic_store_n(other, first, __ATOMIC_RELAXED);
+	__atomic_store_n(place, known, __ATOMIC_RELAXED);
+	return known & 0xffff;
 }
 
 static bool is_region(const char *name)

@@ -10,10 +10,10 @@
 
 extern bool am_has_functions __attribute__((visibility("hidden"))); /* ATOMMON_ATOMIC names some */
 
-/* Places met: the address << 16, above the number of the region function it lies in. Two places of one bucket take
- * turns; a look-up is one load. */
-enum { AM_FUNCTION_PLACES = 8192 };
-extern uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((visibility("hidden")));
+/* Places met: the address << 16, above the number of the region function it lies in. A place has two entries, side by side; when both are
+ * others', they take turns. */
+enum { AM_FUNCTION_PLACES = 32768 };
+extern uint64_t am_function_places[AM_FUNCTION_PLACES] __attribute__((visibility("hidden"), aligned(64)));
 /* The program itself, which stays where it is, in pieces of 1 << shift bytes: may there be a region function? Without any
  * region function everything is one such piece; before that is known, nothing is. */
 enum { AM_FUNCTION_PIECES = 16384 };
@@ -36,7 +36,7 @@ uint32_t am_function_learn(uintptr_t pc, uint64_t *place);
 
 static inline uint64_t *am_function_place(uintptr_t pc)
 {
-	return &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+	return &am_function_places[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 49];
 }
 
 /* The number, from 1, of the region function that pc lies in (16 bits), 0 if it is in none or was not met yet. */

@@ -49,6 +49,7 @@ struct am_lane {
 		uint32_t number;
 	} functions[AM_FUNCTIONS_MAX + 1]; /* entered functions that are regions, from 1 on (enter.h) */
 	uint32_t n_functions, functions_beyond; /* how many; and how many calls deeper than that */
+	uint32_t functions_told;		/* of them, the outer ones: logged, or wait */
 	uint32_t functions_of;			/* am_tls.id of whom */
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 	uint64_t *places;	 /* shadow.h: where it made accesses that are not logged */

@@ -205,8 +205,12 @@ static inline void tell_waiting(const struct am_tls *t, struct am_here here)
 {
 	const struct am_deferred *d = am_view.defer;
 
-	if (d && d->n && !am_view.is_telling && t->event == 0)
+	if (!d || am_view.is_telling || t->event != 0)
+		return;
+	if (d->n)
 		am_defer_tell(here);
+	else if (am_defer_has_functions())
+		am_defer_tell_functions(here);
 }
 
 bool am_log_prepare(unsigned n, struct am_here here)

@@ -20,7 +20,7 @@ static struct am_lane *own_lane(void)
 		return NULL;
 	lane = am_tls.lane;
 	if (am_unlikely(lane->functions_of != am_tls.id)) {
-		lane->n_functions = lane->functions_beyond = 0;
+		lane->n_functions = lane->functions_beyond = lane->functions_told = 0;
 		for (unsigned i = 0; i <= AM_FUNCTIONS_MAX; i++)
 			lane->functions[i].cfa = AM_FUNCTION_NONE;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -33,7 +33,12 @@ static void leave_newest(struct am_lane *lane, struct am_here here)
 {
 	const struct am_function *f = &am_functions[lane->functions[lane->n_functions].number - 1];
 
+	if (lane->n_functions > lane->functions_told) {
+		am_leave_nested(lane);
+		return;
+	}
 	am_enter_pop(lane);
+	lane->functions_told = lane->n_functions;
 	am_function_event(AM_LEAVE_FN, f->start, f->name, here);
 }
 
@@ -59,7 +64,12 @@ static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_he
 		lane->functions_beyond++;
 		return;
 	}
+	if (lane->n_functions > 0 && am_state() == AM_DEFER && am_view.depth != 0) {
+		am_enter_nested(lane, number, here.cfa);
+		return;
+	}
 	am_enter_push(lane, number, here.cfa);
+	lane->functions_told = lane->n_functions;
 	am_function_event(AM_ENTER, f->start, f->name, here);
 }
 

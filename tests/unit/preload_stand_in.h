@@ -75,4 +75,9 @@ void am_defer_tell(struct am_here here)
 	(void)here;
 }
 
+void am_defer_tell_functions(struct am_here here)
+{
+	(void)here;
+}
+
 #endif

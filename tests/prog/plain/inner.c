@@ -1,0 +1,134 @@
+/*
+ * Functions in functions that are regions. usage: inner MODE
+ *   calm    outer calls inner functions many times, which concern nobody else
+ *   first   the region is broken in `first`, which reads what another thread wrote meanwhile
+ *   second  the same in `second`, which `first` calls, after it called and returned from others
+ *   jumped  in a region that begins after another was left by longjmp out of three functions
+ *   after   two regions, one after the other: what comes between them breaks none
+ * The order of steps in the two threads is forced by a variable that the monitor does not see.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "order.h"
+
+#define NOINLINE __attribute__((noinline))
+enum { CALLS = 200, ROUNDS = 100 };
+
+static long own, shared;
+static const char *mode;
+static jmp_buf out;
+
+static int is(const char *name)
+{
+	return !strcmp(mode, name);
+}
+
+NOINLINE static void leaf(void)
+{
+	own++;
+}
+
+NOINLINE static void twig(int depth)
+{
+	leaf();
+	if (depth > 0)
+		twig(depth - 1);
+	leaf();
+}
+
+NOINLINE static void meet(void)
+{
+	shared++;
+	reach(1);
+	await(2);
+	shared++;
+}
+
+NOINLINE static void second(void)
+{
+	twig(2);
+	meet();
+}
+
+NOINLINE static void first(void)
+{
+	twig(3);
+	if (is("second"))
+		second();
+	else if (!is("calm"))
+		meet();
+}
+
+NOINLINE static void outer(void)
+{
+	for (int i = 0; i < CALLS; i++)
+		twig(i % 80);
+	first();
+	twig(1);
+}
+
+NOINLINE static void jump(int depth)
+{
+	own++;
+	if (depth == 0)
+		longjmp(out, 1);
+	jump(depth - 1);
+	own++;
+}
+
+/* So that the next region is nearer to the stack's start. */
+UNSEEN static void jump_out(void)
+{
+	volatile char room[4096];
+
+	room[0] = 0;
+	jump(2);
+	room[1] = 0;
+}
+
+NOINLINE static void half(void)
+{
+	twig(2);
+	shared++;
+	twig(2);
+}
+
+static void *writer(void *unused)
+{
+	await(1);
+	shared++;
+	reach(2);
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	if (argc < 2)
+		return 2;
+	mode = argv[1];
+	if (is("calm"))
+		reach(1);
+	if (pthread_create(&t, NULL, writer, NULL))
+		return 1;
+	if (is("calm"))
+		await(2);
+	if (is("jumped") && !setjmp(out))
+		jump_out();
+	if (is("after")) {
+		half();
+		reach(1);
+		await(2);
+		half();
+	}
+	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after")); i++)
+		outer();
+	pthread_join(t, NULL);
+	printf("%ld\n", shared);
+	return 0;
+}
