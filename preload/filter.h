@@ -375,6 +375,26 @@ static inline bool am_filter_waits(struct am_cell c, uint64_t stretch, uint64_t 
 	return !has_reads || !(c.r & AM_CELL_LAZY);
 }
 
+/*
+ * The usual cases of am_filter_waits(), in one go, if nothing that this thread did before the region matters (6): the region's first access to a word that
+ * is this thread's or nobody's, or its first read of one that it changed, of other bytes or by an update that commutes. False: ask as above.
+ */
+static inline __attribute__((always_inline)) bool am_filter_waits_first(struct am_cell c, uint64_t stretch, uint64_t bytes,
+									bool writes, bool is_apart, struct am_cell *next)
+{
+	const uint64_t w = (c.w & AM_CELL_EVER) | stretch;
+
+	if ((c.w >> AM_BLOCK_SHIFT != 0 && !am_filter_same_block(c.w, stretch)) || c.w & AM_CELL_LENT ||
+	    am_filter_same_stretch(c.r, stretch))
+		return false;
+	if (am_filter_same_stretch(c.w, stretch)) {
+		*next = (struct am_cell){c.w, stretch | bytes | AM_CELL_EXACT | (am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0)};
+		return !writes;
+	}
+	*next = (struct am_cell){w | (is_apart ? bytes << AM_MORE_SHIFT : writes ? bytes : 0), writes ? 0 : stretch | bytes | AM_CELL_EXACT};
+	return true;
+}
+
 /* May the stretch, which waits, have made such an update of these bytes, and nobody been there since? */
 static inline bool am_filter_is_apart(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {

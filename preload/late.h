@@ -43,6 +43,10 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
 		   struct am_here here);
 
+/* An exact access of an exposed region, which is logged, under the lock of the slot: the cell says so, if nothing that it held has to be told; else
+ * false, and nothing is done. */
+bool am_late_take_logged(const struct am_view *v, struct am_cell *cell, uint64_t bytes, bool writes);
+
 /* Outside regions, in a thread that no edge has reached: is there nothing to do for an access to this cell (filter.h, 2
  * and 3)? */
 static inline bool am_late_is_idle(const struct am_view *v, struct am_cell c, bool writes)

@@ -86,12 +86,19 @@ static unsigned choose(const struct am_retry *r, uint64_t epoch)
 	return at;
 }
 
+/* The lower half of its number: one that is not this one may look like it, this one always does. */
+static uint32_t name(uint64_t stretch)
+{
+	return (uint32_t)(stretch >> AM_STRETCH_SHIFT);
+}
+
 /* Loads that waited with this region have been told: from here on they are like others. */
 static void end_waiting(struct am_retry *r, uint64_t epoch)
 {
-	for (unsigned i = 0; i < AM_RETRY_LOADS && !am_view.is_waiting; i++)
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
 		if (r->load[i].epoch == am_view.stretch)
 			r->load[i].epoch = epoch;
+	r->waited = 0;
 }
 
 uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
@@ -100,12 +107,16 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value)
 	struct am_retry *r = &am_retry;
 
 	am_view.is_looking = 1;
-	end_waiting(r, epoch);
+	if (am_view.is_waiting)
+		r->waited = name(am_view.stretch);
+	else if (am_unlikely(r->waited == name(am_view.stretch)))
+		end_waiting(r, epoch);
 	if (!r->is_forced)
 		r->alternations = 0; /* somebody was here */
 	r->is_forced = 0;
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		if (am_retry_is_of(i, address)) {
+		if (am_unlikely(am_retry_is_of(i, address))) {
 			const uintptr_t before = r->load[i].pc;
 			if (before != pc)
 				r->load[i].older = before;
@@ -168,9 +179,12 @@ static bool is_fresh(uintptr_t address, unsigned size)
 {
 	const struct am_cell *c = am_shadow_find(address);
 
+	if (!c)
+		return false;
 	if (am_view_mode == AM_VIEW_RECORD)
-		return c && am_filter_same_stretch(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch);
-	return am_view_is_known(address, am_filter_bytes(address & 7, size), false);
+		return am_filter_same_stretch(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch);
+	return am_view_mode == AM_VIEW_REGIONS &&
+	       am_filter_known(am_cell_load(c), am_view.stretch, am_filter_bytes(address & 7, size), false);
 }
 
 /* The record that was made of a load is taken back. */

@@ -27,6 +27,7 @@ struct am_retry {
 	uint32_t alternations; /* records by am_retry_alternates since another load was logged */
 	uint32_t is_forced;    /* the next to be logged is one of them */
 	uint32_t watched_size;
+	uint32_t waited; /* of the stretch of the newest load that waited with its region, its lower half (retry.c); 0: it was told */
 	uint64_t failed; /* ring head behind the record of the newest attempt that failed */
 	uintptr_t watched; /* a volatile load that left no record, the last thing that was done; 0: none */
 };
@@ -51,6 +52,15 @@ uint8_t am_retry_load(uintptr_t address, uintptr_t pc, uint64_t value);
  * logged nevertheless, so that the older is seen to be in vain; not for ever, if a thread waits like that.
  */
 bool am_retry_alternates(uintptr_t address, uintptr_t pc);
+/* If not, that would say no. */
+static inline bool am_retry_may_alternate(uintptr_t address, uintptr_t pc)
+{
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
+		if (am_unlikely(am_retry.load[i].address == address) && am_retry.load[i].pc != pc)
+			return true;
+	return false;
+}
 
 /* An update found this value: AM_ORDER_AGAIN if the load before it did, too. */
 uint8_t am_retry_update(uintptr_t address, uint64_t value);
@@ -77,11 +87,11 @@ void am_retry_dropped(uintptr_t address, unsigned size, struct am_here here);
 /* Is a load of it remembered? */
 static inline bool am_retry_knows(uintptr_t address)
 {
-	bool knows = false;
-
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < AM_RETRY_LOADS; i++)
-		knows |= am_retry_is_of(i, address);
-	return knows;
+		if (am_unlikely(am_retry.load[i].address == address) && am_retry_is_of(i, address))
+			return true;
+	return false;
 }
 
 /* A volatile load was found to be known, and left no record. */

@@ -87,7 +87,7 @@ void am_shadow_forget(void);
 /* Memory of a thread; NULL at the ceiling. */
 void *am_shadow_memory(size_t bytes);
 
-static inline struct am_cell am_cell_load(const struct am_cell *c)
+static inline __attribute__((always_inline)) struct am_cell am_cell_load(const struct am_cell *c)
 {
 	return (struct am_cell){__atomic_load_n(&c->w, __ATOMIC_RELAXED),
 				__atomic_load_n(&c->r, __ATOMIC_RELAXED)};
@@ -314,14 +314,6 @@ static inline void am_view_rest(void)
 			      (!am_after.has_sections || am_view_others(&am_view) == am_view.others);
 
 	am_view.idle = may_idle ? am_view_idle(&am_view) : ~UINT64_C(0);
-}
-
-static inline bool am_view_is_known(uintptr_t address, uint64_t bytes, bool writes)
-{
-	const struct am_cell *c = am_shadow_find(address);
-
-	return am_likely(c != NULL) && am_view_mode == AM_VIEW_REGIONS &&
-	       am_filter_known(am_cell_load(c), am_view.stretch, bytes, writes);
 }
 
 /* ---- the fast path --------------------------------------------------------------------------- */

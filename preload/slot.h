@@ -38,6 +38,15 @@ static inline bool am_slot_lock(struct am_slot *slot)
 	}
 }
 
+/* False: somebody has it, or we do. */
+static inline bool am_slot_try(struct am_slot *slot)
+{
+	uint32_t free = 0;
+
+	/* partner: am_slot_unlock */
+	return __atomic_compare_exchange_n(&slot->lock, &free, am_tls.id, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
 static inline void am_slot_unlock(struct am_slot *slot)
 {
 	__atomic_store_n(&slot->lock, 0, __ATOMIC_RELEASE);

@@ -22,12 +22,16 @@ struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned
 void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
 		 int mo, uint64_t value, bool is_vain, struct am_here here);
 
+/* In a region, the usual cases of a step that has just been started: true if there is nothing more to do before it is performed. */
+bool am_exact_start(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
 /* In a region that waits: true if the access may wait, too; then it is performed, and am_exact_end or _leave follows. If not, is_known: the
  * region made it before. `commutes`: of the event's order. */
 bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
 /* `flags`, `order`: of the event. */
 void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned flags, uint8_t order,
 		  struct am_here here);
+/* All that waits is told, its region was exposed meanwhile. Inside a record, which is none any more then. */
+void am_exact_tell(struct am_here here) __attribute__((cold));
 /* It does not count after all: the cell is as before. */
 void am_exact_undo(struct am_step *s);
 void am_exact_leave(struct am_step *s);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "preload/exact.h"
 #include "preload/export.h"
 #include "preload/lend.h"
 #include "preload/retry.h"
@@ -51,21 +52,6 @@ static bool settles(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
 	return true;
 }
 
-/* A volatile load in a region that waits, which this region made before: what am_view_access does with it. */
-static bool is_again(const struct am_cell *c, uintptr_t at, unsigned size, struct am_here here)
-{
-	const struct am_view *v = &am_view;
-
-	if (!v->is_waiting || !am_fast_is_in_word(at, size) ||
-	    !am_filter_known(am_cell_load(c), v->fast & AM_STRETCH_MASK, am_fast_bytes(at, size), false))
-		return false;
-	am_retry_check(here);
-	if (am_unlikely(!v->is_waiting)) /* that was something to tell */
-		return false;
-	am_retry_watch(at, size);
-	return true;
-}
-
 /* All that the fast paths do not take. */
 __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
 {
@@ -86,13 +72,12 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 			return;
 	} else if (c && am_view.fast != AM_STRETCH_NONE) {
 		const bool writes = what & AM_ASK_WRITES;
-		if ((what & (AM_ASK_READS | AM_ASK_VOLATILE)) == (AM_ASK_READS | AM_ASK_VOLATILE)) {
-			if (!writes && is_again(c, at, size, here))
+		/* A volatile load may be made again: it is logged (view_access.c). */
+		const bool may_repeat = (what & (AM_ASK_READS | AM_ASK_VOLATILE)) == (AM_ASK_READS | AM_ASK_VOLATILE);
+		if ((at & 7) + size > 8) {
+			if (!may_repeat && settles(at, size, writes, pc))
 				return;
-		} else if ((at & 7) + size > 8) {
-			if (settles(at, size, writes, pc))
-				return;
-		} else if (settles_word(c, at, am_filter_bytes(at & 7, size), writes, here)) {
+		} else if (!may_repeat && settles_word(c, at, am_filter_bytes(at & 7, size), writes, here)) {
 			return;
 		}
 	}
@@ -110,13 +95,41 @@ static inline __attribute__((always_inline)) bool is_done(uintptr_t at, unsigned
 	return size <= 8 ? am_view_is_done(at, size, writes, pc) : am_view_is_done(at, 8, writes, pc) && am_view_is_done(at + 8, 8, writes, pc);
 }
 
+/*
+ * A volatile load in a region. In one that waits it waits, too, as an atomic one does; there is nothing to perform, for the callback comes before it. Or it is known,
+ * and watched (retry.h).
+ */
+static __attribute__((noinline)) void ask_volatile(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
+{
+	const struct am_here here = {pc, cfa};
+	const uintptr_t at = (uintptr_t)p;
+	const unsigned size = what & 0xff;
+	struct am_cell *c = am_shadow_find(at);
+	const struct am_view *v = &am_view;
+	struct am_exact x;
+
+	if (v->is_waiting)
+		am_retry_check(here);
+	/* If that was something to tell, it waits no more. */
+	if (am_state() < AM_ON || !c || v->fast == AM_STRETCH_NONE || !v->is_waiting || !am_fast_is_in_word(at, size)) {
+		am_tsan_ask(p, what, pc, cfa);
+	} else if (am_filter_known(am_cell_load(c), v->fast & AM_STRETCH_MASK, am_fast_bytes(at, size), false)) {
+		am_retry_watch(at, size);
+	} else if (am_likely(am_exact_enter(&x, c, at, size, false, false, here))) {
+		am_exact_finish(&x, AM_READ, at, size, AM_VOLATILE, 0, 0, here);
+	} else {
+		am_tsan_ask(p, what, pc, cfa);
+	}
+}
+
 /* Nothing is called but at the end, so that no register has to be saved. */
 #define ACCESS(name, bytes, reads, writes, is_volatile)                                            \
 	AM_EXPORT void name(void *p)                                                               \
 	{                                                                                          \
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
-		/* A volatile load may be made again: it is logged (view_access.c). */             \
-		if ((is_volatile && reads && !am_view_is_idle()) || !is_done(at, bytes, writes, pc)) \
+		if (is_volatile && reads && !am_view_is_idle())                                    \
+			ask_volatile(p, bytes | AM_ASK_READS | AM_ASK_VOLATILE, pc, (uintptr_t)__builtin_dwarf_cfa()); \
+		else if (!is_done(at, bytes, writes, pc)         )                                  \
 			am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |            \
 					  (is_volatile ? AM_ASK_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \

@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "atommon/tsan.h"
 
+#include "preload/exact.h"
 #include "preload/export.h"
 #include "preload/futex.h"
 #include "preload/retry.h"
@@ -57,14 +58,13 @@ static bool asks_late(void)
  * would not log what it does after us: a look at a lock that saw it released. So it is asked
  * again, under the lock of the slot: whoever comes from here on is behind us.
  */
-static void begin(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, unsigned commutes,
-		  struct am_here here)
+static __attribute__((noinline)) void begin_slowly(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size,
+						    unsigned commutes, struct am_here here)
 {
 	const bool is_apart = commutes != 0;
 	enum { TRIES = 4 };
 	const uintptr_t address = (uintptr_t)p;
 
-	start(s, p);
 	if (asks_late()) {
 		if (!am_view_sleeps() && am_view_is_ready()) {
 			am_retry_check(here);
@@ -91,6 +91,14 @@ static void begin(struct am_step *s, enum am_kind kind, const volatile void *p, 
 	}
 }
 
+static inline void begin(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, unsigned commutes,
+			 struct am_here here)
+{
+	start(s, p);
+	if (am_unlikely(!am_exact_start(s, kind, (uintptr_t)p, size, commutes, here)))
+		begin_slowly(s, kind, p, size, commutes, here);
+}
+
 struct am_step am_step_begin(enum am_kind kind, const volatile void *p, unsigned size,
 			     struct am_here here)
 {
@@ -108,6 +116,11 @@ static void force(struct am_step *s, const volatile void *p, struct am_here here
 		lock(s, here);
 }
 
+static inline uint8_t plain_order(int mo)
+{
+	return (uint8_t)(1 + (unsigned)AM_TSAN_ORDER(mo));
+}
+
 /* Its memory order, and what is known of the loads before it; asked once. */
 static uint8_t order_of(enum am_kind kind, const volatile void *p, unsigned size, int mo, uint64_t value, bool is_vain,
 			unsigned commutes, struct am_here here)
@@ -120,7 +133,7 @@ static uint8_t order_of(enum am_kind kind, const volatile void *p, unsigned size
 		known = am_retry_load((uintptr_t)p, here.pc, value);
 	else if (kind == AM_UPDATE && size <= 8)
 		known = am_retry_update((uintptr_t)p, value);
-	return (uint8_t)((1 + (unsigned)AM_TSAN_ORDER(mo)) | commutes | known);
+	return (uint8_t)(plain_order(mo) | commutes | known);
 }
 
 /* A failed attempt of a step that waits, which must be told: it is logged, still under the lock of its slot. */
@@ -144,26 +157,33 @@ static bool is_worth_telling(enum am_kind kind, const volatile void *p, unsigned
 			   : !is_vain || am_retry_attempt((uintptr_t)p);
 }
 
+/* An attempt that failed, or recording: is there to be a record? If not, the step is over. */
+static __attribute__((noinline)) bool stays(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, bool is_vain,
+					    struct am_here here)
+{
+	if (s->waits) {
+		am_exact_undo(s);
+		if (am_retry_attempt((uintptr_t)p))
+			return log_after_all(s, here);
+		am_exact_leave(s);
+		return false;
+	}
+	if (is_worth_telling(kind, p, size, is_vain, here))
+		return true;
+	give_up(s, here);
+	/* The cell was told of an access: nobody's next one is covered by it. */
+	if (!asks_late())
+		am_view_touched((uintptr_t)p, size);
+	return false;
+}
+
 /* The record of a step that does not wait in its region's list. `commutes`: of event.h. */
 static __attribute__((noinline)) void end_logged(struct am_step *s, enum am_kind kind, const volatile void *p, unsigned size, int mo,
 						 uint64_t value, bool is_vain, unsigned commutes, struct am_here here)
 {
-	if (s->waits) {
-		am_exact_undo(s);
-		if (!am_retry_attempt((uintptr_t)p)) {
-			am_exact_leave(s);
-			return;
-		}
-		if (!log_after_all(s, here))
-			return;
-	} else if (!is_worth_telling(kind, p, size, is_vain, here)) {
-		give_up(s, here);
-		/* The cell was told of an access: nobody's next one is covered by it. */
-		if (!asks_late())
-			am_view_touched((uintptr_t)p, size);
+	if (am_unlikely(is_vain || asks_late()) && !stays(s, kind, p, size, is_vain, here))
 		return;
-	}
-	const uint32_t number = am_number((uintptr_t)p);
+	const uint32_t number = __atomic_fetch_add(&s->slot->next, 1, __ATOMIC_SEQ_CST); /* as am_number */
 	if (s->is_locked)
 		am_slot_unlock(s->slot);
 	const uint8_t order = order_of(kind, p, size, mo, value, is_vain, commutes, here);
@@ -235,44 +255,104 @@ static inline bool passes(const volatile void *p, unsigned size)
 	return size <= 8 && am_view_passes((uintptr_t)p, size);
 }
 
+/* Who writes marks the cell behind its operation, before it lets go of the slot: partner am_slot_unlock. */
+static __attribute__((noinline)) bool is_recorded(uintptr_t address, uint64_t bytes, uintptr_t pc)
+{
+	return __atomic_load_n(&am_slots[am_slot_of(address)].lock, __ATOMIC_ACQUIRE) == 0 &&
+	       am_view_is_recorded(address, bytes, pc);
+}
+
+/* A spinning reader must not fill its ring: nothing new here, before the load and after it. `c`: the cell, NULL if there was none. */
+static inline __attribute__((always_inline)) bool is_known_load(const struct am_cell *c, const volatile void *p, unsigned size,
+								uintptr_t pc)
+{
+	const uintptr_t address = (uintptr_t)p;
+
+	if (am_view_sleeps())
+		return true;
+	if (!c || (address & 7) + size > 8)
+		return false;
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
+	if (am_likely(am_view_mode == AM_VIEW_REGIONS))
+		return am_filter_known(am_cell_load(c), am_view.stretch, bytes, false);
+	return am_view_mode == AM_VIEW_RECORD && is_recorded(address, bytes, pc);
+}
+
+/* A store that is not known, in a region. */
+static inline __attribute__((always_inline)) bool enters_store(struct am_exact *x, const volatile void *p, unsigned size, struct am_here here)
+{
+	const uintptr_t address = (uintptr_t)p;
+	struct am_cell *c = am_shadow_find(address);
+
+	return c && !am_view_sleeps() &&
+	       !am_filter_has(__atomic_load_n(&c->w, __ATOMIC_RELAXED), am_view.stretch, am_fast_bytes(address, size)) &&
+	       am_exact_enter(x, c, address, size, true, true, here);
+}
+
 #define ATOMICS(bits, type)                                                                        \
+	static __attribute__((noinline)) type load##bits(const volatile type *p, int mo, bool is_forced, struct am_here here) \
+	{                                                                                          \
+		struct am_step s;                                                                  \
+		if (am_unlikely(is_forced))                                                        \
+			force(&s, p, here);                                                        \
+		else                                                                               \
+			begin(&s, AM_READ, p, bits / 8, 0, here);                                  \
+		const type value = am_atomic##bits##_load(p, mo);                                  \
+		if (!s.is_logged && !s.waits)                                                      \
+			am_retry_dropped((uintptr_t)p, bits / 8, here);                            \
+		am_step_end(&s, AM_READ, p, bits / 8, mo, (uint64_t)value, false, here);           \
+		return value;                                                                      \
+	}                                                                                          \
+	static __attribute__((noinline)) type ask_load##bits(const volatile type *p, int mo, struct am_here here) \
+	{                                                                                          \
+		if (passes(p, bits / 8) && !am_retry_knows((uintptr_t)p))                          \
+			return am_atomic##bits##_load(p, mo);                                      \
+		if (bits > 64)                                                                     \
+			return load##bits(p, mo, false, here);                                     \
+		struct am_cell *c = am_shadow_find((uintptr_t)p);                                  \
+		struct am_exact x;                                                                 \
+		if (!is_known_load(c, p, bits / 8, here.pc)) {                                     \
+			if (!am_exact_enter(&x, c, (uintptr_t)p, bits / 8, false, true, here))     \
+				return load##bits(p, mo, false, here);                             \
+			const type value = am_atomic##bits##_load(p, mo);                          \
+			am_exact_finish(&x, AM_READ, (uintptr_t)p, bits / 8, 0, plain_order(mo), (uint64_t)value, here); \
+			return value;                                                              \
+		}                                                                                  \
+		const type seen = am_atomic##bits##_load(p, mo);                                   \
+		if (am_unlikely(!is_known_load(c, p, bits / 8, here.pc)))                          \
+			return load##bits(p, mo, false, here);                                     \
+		if (am_likely(am_view_mode == AM_VIEW_RECORD ||                                    \
+			      !am_retry_may_alternate((uintptr_t)p, here.pc) ||                    \
+			      !am_retry_alternates((uintptr_t)p, here.pc)))                        \
+			return seen;                                                               \
+		return load##bits(p, mo, true, here);                                              \
+	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)                  \
 	{                                                                                          \
 		am_futex_read((uintptr_t)p);                                                       \
-		if (passes(p, bits / 8) && !am_retry_knows((uintptr_t)p))                          \
+		if (bits <= 64 && am_view_is_idle() && am_view_is_alone() && !am_retry_knows((uintptr_t)p)) \
 			return am_atomic##bits##_load(p, mo);                                      \
-		bool is_forced = false;                                                            \
-		if (bits <= 64 && (am_view_sleeps() || is_known_load(p, bits / 8, AM_HERE.pc))) {  \
-			const type seen = am_atomic##bits##_load(p, mo);                           \
-			if (am_view_sleeps() || is_known_load(p, bits / 8, AM_HERE.pc)) {          \
-				if (am_likely(am_view_mode == AM_VIEW_RECORD ||                    \
-					      !am_retry_alternates((uintptr_t)p, AM_HERE.pc)))     \
-					return seen;                                               \
-				is_forced = true;                                                  \
-			}                                                                          \
-		}                                                                                  \
+		return ask_load##bits(p, mo, AM_HERE);                                             \
+	}                                                                                          \
+	static __attribute__((noinline)) void store##bits(volatile type *p, type v, int mo, struct am_here here) \
+	{                                                                                          \
 		struct am_step s;                                                                  \
-		if (am_unlikely(is_forced))                                                        \
-			force(&s, p, AM_HERE);                                                     \
-		else                                                                               \
-			begin(&s, AM_READ, p, bits / 8, 0, AM_HERE);                               \
-		const type value = am_atomic##bits##_load(p, mo);                                  \
-		if (!s.is_logged && !s.waits)                                                      \
-			am_retry_dropped((uintptr_t)p, bits / 8, AM_HERE);                         \
-		am_step_end(&s, AM_READ, p, bits / 8, mo, (uint64_t)value, false, AM_HERE);                         \
-		return value;                                                                      \
+		begin(&s, AM_WRITE, p, bits / 8, 0, here);                                         \
+		am_atomic##bits##_store(p, v, mo);                                                 \
+		am_step_end(&s, AM_WRITE, p, bits / 8, mo, 0, false, here);                        \
 	}                                                                                          \
 	AM_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)               \
 	{                                                                                          \
+		struct am_exact x;                                                                 \
 		am_futex_change((uintptr_t)p);                                                     \
 		if (passes(p, bits / 8)) {                                                         \
 			am_atomic##bits##_store(p, v, mo);                                         \
-			return;                                                                    \
+		} else if (bits > 64 || !enters_store(&x, p, bits % 65 / 8, AM_HERE)) {            \
+			store##bits(p, v, mo, AM_HERE);                                            \
+		} else {                                                                           \
+			am_atomic##bits##_store(p, v, mo);                                         \
+			am_exact_finish(&x, AM_WRITE, (uintptr_t)p, bits / 8, 0, plain_order(mo), 0, AM_HERE); \
 		}                                                                                  \
-		struct am_step s;                                                                  \
-		begin(&s, AM_WRITE, p, bits / 8, 0, AM_HERE);                              \
-		am_atomic##bits##_store(p, v, mo);                                                 \
-		am_step_end(&s, AM_WRITE, p, bits / 8, mo, 0, false, AM_HERE);                        \
 	}                                                                                          \
 	AM_EXPORT type __tsan_atomic##bits##_exchange(volatile type *p, type v, int mo)            \
 	{                                                                                          \
@@ -326,39 +406,30 @@ static inline bool passes(const volatile void *p, unsigned size)
 	}                                                                                          \
 	AM_TSAN_RMW(UPDATE, bits, type)
 #define UPDATE(bits, type, name, result)                                                           \
-	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
+	static __attribute__((noinline)) type name##bits(volatile type *p, type v, int mo, struct am_here here) \
 	{                                                                                          \
 		const uint64_t delta = IS_COUNT(bits) ? ADDED_##name(v, bits % 65) : 0;            \
 		if (passes(p, bits / 8)) {                                                         \
 			const type seen = am_atomic##bits##_##name(p, v, mo);                      \
-			note_update(p, bits, delta, AM_HERE);                                      \
+			note_update(p, bits, delta, here);                                         \
 			return seen;                                                               \
 		}                                                                                  \
-		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, AM_HERE.pc);          \
+		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, here.pc);             \
 		struct am_step s;                                                                  \
-		begin(&s, AM_UPDATE, p, bits / 8, with, AM_HERE);                                  \
+		begin(&s, AM_UPDATE, p, bits / 8, with, here);                                     \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, AM_HERE); \
-		note_update(p, bits, delta, AM_HERE);                                              \
+		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, here); \
+		note_update(p, bits, delta, here);                                                 \
 		return old;                                                                        \
+	}                                                                                          \
+	AM_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo)              \
+	{                                                                                          \
+		if (bits > 64 || !am_view_is_idle() || !am_view_is_alone())                        \
+			return name##bits(p, v, mo, AM_HERE);                                      \
+		const type seen = am_atomic##bits##_##name(p, v, mo);                              \
+		note_update(p, bits, IS_COUNT(bits) ? ADDED_##name(v, bits % 65) : 0, AM_HERE);    \
+		return seen;                                                                       \
 	}
-
-/*
- * A spinning reader must not fill its ring: nothing new here, before the load and after it. Recording, who writes
- * marks the cell behind its operation, before it lets go of the slot: partner am_slot_unlock.
- */
-static inline bool is_known_load(const volatile void *p, unsigned size, uintptr_t pc)
-{
-	const uintptr_t address = (uintptr_t)p;
-
-	if ((address & 7) + size > 8)
-		return false;
-	const uint64_t bytes = am_filter_bytes(address & 7, size);
-	if (am_view_mode != AM_VIEW_RECORD)
-		return am_view_is_known(address, bytes, false);
-	return __atomic_load_n(&am_slots[am_slot_of(address)].lock, __ATOMIC_ACQUIRE) == 0 &&
-	       am_view_is_recorded(address, bytes, pc);
-}
 
 AM_TSAN_WIDTHS(ATOMICS)
 

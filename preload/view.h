@@ -33,11 +33,11 @@ struct am_view {
 	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
 	uint32_t held;	      /* locks, as far as sections are followed */
 	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
-	uint8_t has_stack;    /* what others did on its stack before was forgotten */
+	uint8_t has_stack : 1;	/* what others did on its stack before was forgotten */
+	uint8_t is_looking : 1; /* an atomic or volatile load was logged, or waits, or an attempt failed (atommon/vain.h) */
 	uint8_t is_waiting;   /* the outermost region is open and not told */
 	uint8_t is_telling;   /* what waits is being told */
 	uint8_t past_is_over; /* no stretch of this thread before this one matters (filter.h, 6) */
-	uint8_t is_looking;   /* an atomic or volatile load was logged, or waits, or an attempt failed (atommon/vain.h) */
 };
 extern __thread struct am_view am_view
 	__attribute__((visibility("hidden"), tls_model("initial-exec"), aligned(64)));

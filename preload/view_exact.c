@@ -18,6 +18,7 @@
 
 #include "atommon/told.h"
 #include "preload/defer.h"
+#include "preload/exact.h"
 #include "preload/late.h"
 #include "preload/retry.h"
 #include "preload/slot.h"
@@ -66,7 +67,8 @@ void am_exact_leave(struct am_step *s)
 }
 
 /* Has the region made the access already, and nobody been there since? */
-static bool is_known(const struct am_view *v, struct am_cell c, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes)
+static __attribute__((noinline)) bool is_known(const struct am_view *v, struct am_cell c, enum am_kind kind, uintptr_t address,
+					       unsigned size, unsigned commutes)
 {
 	const uint64_t bytes = am_filter_bytes(address & 7, size);
 
@@ -75,11 +77,12 @@ static bool is_known(const struct am_view *v, struct am_cell c, enum am_kind kin
 }
 
 /* Under the lock, before the operation: whoever looks at the cell from here on knows that this thread is here. */
-static bool take_cell(struct am_step *s, const struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes)
+static __attribute__((noinline)) bool take_cell_slowly(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size,
+						       unsigned commutes)
 {
+	const struct am_view *v = &am_view;
 	const uint64_t bytes = am_filter_bytes(address & 7, size);
 
-	s->old = am_cell_load(s->cell);
 	s->is_known = commutes && am_filter_is_apart(s->old, v->stretch, bytes) && has_item(v->defer, address, size, (uint8_t)commutes);
 	if (s->is_known)
 		return true;
@@ -88,11 +91,21 @@ static bool take_cell(struct am_step *s, const struct am_view *v, enum am_kind k
 	       put_cell(s->cell, s->old, s->next);
 }
 
+/* The same. This thread has logged nothing in the generation, so that nothing of its own matters here. */
+static inline bool take_cell(struct am_step *s, const struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size,
+			     unsigned commutes)
+{
+	s->old = am_cell_load(s->cell);
+	if (am_likely(am_filter_waits_first(s->old, v->stretch, am_filter_bytes(address & 7, size), kind != AM_READ, commutes, &s->next)))
+		return put_cell(s->cell, s->old, s->next);
+	return take_cell_slowly(s, kind, address, size, commutes);
+}
+
 bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here)
 {
 	struct am_view *v = &am_view;
 
-	if (am_likely(!v->is_waiting))
+	if (!v->is_waiting)
 		return false;
 	am_retry_check(here);
 	if (!is_usual(v, address, size) || am_tls.event)
@@ -100,10 +113,12 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	s->cell = am_shadow_find(address);
 	if (am_unlikely(!s->cell) && !(s->cell = am_shadow_make(address)))
 		return false;
-	s->is_known = is_known(v, am_cell_load(s->cell), kind, address, size, commutes);
+	const struct am_cell c = am_cell_load(s->cell);
+	const bool was_here = am_filter_same_stretch(c.w, v->stretch) || am_filter_same_stretch(c.r, v->stretch);
+	s->is_known = am_unlikely(was_here) && is_known(v, c, kind, address, size, commutes);
 	if (s->is_known || !has_room(v))
 		return false;
-	s->site = am_site(&am_tls, kind, here);
+	s->site = am_site(&am_tls, AM_READ, here); /* one with callers, of all kinds that come here */
 	am_defer_enter(here);
 	/* a handler may have come meanwhile, and told what waits, or added to it */
 	if (!v->is_waiting || !has_room(v) || am_view_counts(v)) {
@@ -117,10 +132,49 @@ bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, uns
 	return s->waits;
 }
 
+/*
+ * In a region that is told: it is known, or logged, if nothing else has to be told for that. The cell is taken under the lock of the slot, so that nobody
+ * comes between it and the operation; in begin_slowly (tsan_atomic.c), where it is taken before, that is asked again.
+ */
+static bool begin_logged(struct am_step *s, struct am_view *v, enum am_kind kind, uintptr_t address, unsigned size, struct am_here here)
+{
+	struct am_exact x = {.slot = s->slot};
+	const uint64_t bytes = am_filter_bytes(address & 7, size);
+	const bool writes = kind != AM_READ;
+
+	if (v->depth == 0 || v->is_telling || (address & 7) + size > 8 || am_tls.event || am_tls.is_apart ||
+	    !(s->cell = am_shadow_find(address)))
+		return false;
+	if (am_filter_known(am_cell_load(s->cell), v->stretch, bytes, writes))
+		return true;
+	am_defer_enter(here);
+	s->is_logged = s->is_locked = am_exact_logs(&x, v, s->cell, bytes, writes);
+	if (!s->is_logged)
+		am_defer_leave();
+	return s->is_logged;
+}
+
+bool am_exact_start(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here)
+{
+	struct am_view *v = &am_view;
+
+	if (am_state() != AM_DEFER || (am_after.has_sections && am_view_others(v) != v->others))
+		return false;
+	if (v->is_waiting)
+		return am_exact_begin(s, kind, address, size, commutes, here) || s->is_known;
+	return !commutes && begin_logged(s, v, kind, address, size, here);
+}
+
 void am_exact_undo(struct am_step *s)
 {
 	if (!s->is_known)
 		put_cell(s->cell, s->next, s->old);
+}
+
+void am_exact_tell(struct am_here here)
+{
+	am_defer_leave();
+	am_defer_tell(here);
 }
 
 /* Tell all that waits, if somebody may have read the list without the newest item. */
@@ -130,8 +184,7 @@ static void tell_if_exposed(const struct am_view *v, struct am_here here)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (am_likely(!(__atomic_load_n(&v->defer->open, __ATOMIC_RELAXED) & AM_EXPOSED)))
 		return;
-	am_defer_leave();
-	am_defer_tell(here);
+	am_exact_tell(here);
 }
 
 void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned flags, uint8_t order,

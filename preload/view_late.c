@@ -263,6 +263,46 @@ bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, stru
 						 : seize(v, word, cell, old, next, NULL, 0, here);
 }
 
+/* Does it matter what another thread left there? False: what it may have waiting in its list has to be told first. */
+static inline bool can_take(struct am_cell c, bool *matters)
+{
+	const uint64_t owner = c.w >> AM_BLOCK_SHIFT;
+	const struct block *b = &blocks[owner];
+
+	*matters = owner == AM_BLOCK_OTHER; /* an exposed region is open: ours */
+	if (owner == 0 || owner == AM_BLOCK_OTHER)
+		return true;
+	const struct am_deferred *d = b->defer;
+	const uint64_t open = d ? __atomic_load_n(&d->open, __ATOMIC_ACQUIRE) : 0; /* as in open_stretch */
+	const bool is_open = open && am_filter_same_stretch(c.w, open);
+	if (is_open && (!(open & AM_EXPOSED) || __atomic_load_n(&d->told, __ATOMIC_ACQUIRE) != (open & ~AM_EXPOSED)))
+		return false; /* partners: as in am_defer_expose, which has nothing to do else */
+	*matters = is_open || (open && am_filter_same_stretch(c.r, open)) || does_matter(b, am_filter_newest(c));
+	return true;
+}
+
+bool am_late_take_logged(const struct am_view *v, struct am_cell *cell, uint64_t bytes, bool writes)
+{
+	struct am_cell old = am_cell_load(cell);
+	bool matters;
+
+	if (am_unlikely((old.w & (AM_CELL_LENT | AM_CELL_LAZY)) != 0 || (old.r & AM_CELL_LAZY) != 0))
+		return false;
+	const bool is_ours = am_filter_same_block(old.w, v->stretch);
+	if (is_ours)
+		matters = does_matter(&blocks[old.w >> AM_BLOCK_SHIFT], am_filter_newest(old));
+	else if (!can_take(old, &matters))
+		return false;
+	const struct am_cell next =
+		am_filter_logged(matters ? old : am_filter_over(old, v->stretch), v->stretch, bytes, writes, true);
+	if (is_ours)
+		__atomic_store_n(&cell->w, next.w, __ATOMIC_RELAXED);
+	else if (!__atomic_compare_exchange_n(&cell->w, &old.w, next.w, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* ---- memory that goes ------------------------------------------------------------------------- */
 
 /* Of each owner but this thread, the newest lazy access counts: the others come before it. */

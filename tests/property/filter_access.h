@@ -204,6 +204,20 @@ static __attribute__((always_inline)) inline void compare_short(int t, int word,
 
 enum wait { WAITS, WAITS_NOT };
 
+/* The same of accesses that wait; `next`: NULL if this one may not. */
+static uint64_t n_first, n_first_read;
+
+static void compare_first(int t, struct am_cell c, const struct access *a, const struct am_cell *next)
+{
+	struct am_cell first;
+
+	if (!am_filter_waits_first(c, thin.stretch[t], a->bytes, a->writes, a->commutes, &first))
+		return;
+	n_first++;
+	n_first_read += am_filter_same_stretch(c.w, thin.stretch[t]);
+	bad_short += !next || first.w != next->w || first.r != next->r;
+}
+
 /* As in preload/view_exact.c: does the access wait, or is it known? */
 static enum wait waits(int t, int word, uint64_t bytes, bool writes, bool is_apart)
 {
@@ -219,7 +233,9 @@ static enum wait waits(int t, int word, uint64_t bytes, bool writes, bool is_apa
 			    am_filter_is_apart(*c, thin.stretch[t], bytes);
 	if (is_known)
 		return WAITS;
-	if (!am_filter_waits(look(t, word), thin.stretch[t], bytes, writes, is_apart, &next))
+	const bool may_wait = am_filter_waits(look(t, word), thin.stretch[t], bytes, writes, is_apart, &next);
+	compare_first(t, *c, &a, may_wait ? &next : NULL);
+	if (!may_wait)
 		return WAITS_NOT;
 	*c = next;
 	thin.item[t][thin.n_items[t]++] = a;
