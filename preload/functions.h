@@ -56,6 +56,9 @@ static inline uint32_t am_function_at(uintptr_t pc)
 	return am_likely(seen >> 16 == pc) ? seen & 0xffff : am_function_learn(pc, place);
 }
 
+/* tsan_func.c: a jump to where the stack pointer is that; frames below are gone. */
+void am_function_jump(uintptr_t sp, struct am_here here);
+
 /* By that number: what it is called and where it starts. */
 struct am_function {
 	uintptr_t start, end;

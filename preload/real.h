@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -37,6 +37,10 @@
 	X(int, setns, (int, int))                                                                  \
 	X(long, syscall, (long, ...))                                                              \
 	X(void, _exit, (int))                                                                      \
+	X(void, longjmp, (struct __jmp_buf_tag *, int))                                            \
+	X(void, _longjmp, (struct __jmp_buf_tag *, int))                                           \
+	X(void, siglongjmp, (struct __jmp_buf_tag *, int))                                         \
+	X(void, __longjmp_chk, (struct __jmp_buf_tag *, int))                                      \
 	X(void, abort, (void))                                                                     \
 	X(void, __assert_fail, (const char *, const char *, unsigned, const char *))               \
 	X(void, __assert_perror_fail, (int, const char *, unsigned, const char *))

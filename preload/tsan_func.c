@@ -51,6 +51,14 @@ static void leave_older(struct am_lane *lane, uintptr_t cfa, struct am_here here
 	}
 }
 
+void am_function_jump(uintptr_t sp, struct am_here here)
+{
+	struct am_lane *lane = am_tls.lane;
+
+	if (lane && lane->functions_of == am_tls.id)
+		leave_older(lane, sp, here);
+}
+
 /* Deeper than the array holds, calls are only counted: they are inside a region anyway. */
 static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_here here)
 {

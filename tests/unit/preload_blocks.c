@@ -141,7 +141,7 @@ Test(blocks, no_block_is_made_of_two)
 	begin(4096, AM_OVERFLOW_BLOCK);
 	for (long i = 0; i < THREADS; i++)
 		t[i] = start(come_and_go, (void *)(i + 1));
-	for (unsigned i = 0; i < 2000000; i++) {
+	for (unsigned i = 0; i < 2000000 || (found == 0 && i < 2000000000); i++) { /* they may start late */
 		const uint64_t address = BASE + (uint64_t)(i * 7919) % 100000 * 64 + 3;
 		if (am_blocks_find(address, &b)) {
 			cr_assert_eq(b.size, size_of_start(b.start));

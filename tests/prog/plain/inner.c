@@ -4,6 +4,7 @@
  *   first   the region is broken in `first`, which reads what another thread wrote meanwhile
  *   second  the same in `second`, which `first` calls, after it called and returned from others
  *   jumped  in a region that begins after another was left by longjmp out of three functions
+ *   behind  the other thread comes behind such a jump, and its region: nothing is broken
  *   after   two regions, one after the other: what comes between them breaks none
  * The order of steps in the two threads is forced by a variable that the monitor does not see.
  */
@@ -74,19 +75,24 @@ NOINLINE static void outer(void)
 NOINLINE static void jump(int depth)
 {
 	own++;
+	if (depth == 0 && is("behind"))
+		shared++;
 	if (depth == 0)
 		longjmp(out, 1);
 	jump(depth - 1);
 	own++;
 }
 
-/* So that the next region is nearer to the stack's start. */
-UNSEEN static void jump_out(void)
+/* Farther from the stack's start than what comes behind the jump. */
+NOINLINE static void deeper(void)
 {
 	volatile char room[4096];
 
 	room[0] = 0;
-	jump(2);
+	shared++;
+	reach(1);
+	await(2);
+	shared++;
 	room[1] = 0;
 }
 
@@ -118,15 +124,17 @@ int main(int argc, char **argv)
 		return 1;
 	if (is("calm"))
 		await(2);
-	if (is("jumped") && !setjmp(out))
-		jump_out();
+	if ((is("jumped") || is("behind")) && !setjmp(out))
+		jump(2);
+	if (is("behind"))
+		deeper();
 	if (is("after")) {
 		half();
 		reach(1);
 		await(2);
 		half();
 	}
-	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after")); i++)
+	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind")); i++)
 		outer();
 	pthread_join(t, NULL);
 	printf("%ld\n", shared);
