@@ -71,8 +71,10 @@ __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc,
 {
 	const struct am_here here = {pc, cfa};
 
-	if (am_state() < AM_ON)
+	if (am_unlikely(am_state() < AM_ON)) {
+		am_view_doze();
 		return;
+	}
 	const uintptr_t at = (uintptr_t)p;
 	const unsigned size = what & 0xff;
 	struct am_cell *c = am_shadow_find(at);
