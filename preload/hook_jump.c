@@ -28,8 +28,8 @@ static void jumps(const struct __jmp_buf_tag *env, struct am_here here)
 }
 
 #define JUMP(name)                                                                                 \
-	AM_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag *env, int value);       \
-	void name(struct __jmp_buf_tag *env, int value)                                            \
+	AM_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag env[1], int value);       \
+	void name(struct __jmp_buf_tag env[1], int value)                                            \
 	{                                                                                          \
 		jumps(env, AM_HERE);                                                               \
 		am_real.name(env, value);                                                          \

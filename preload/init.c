@@ -236,9 +236,11 @@ void am_arm(void)
 
 	if (am_likely(am_state() != AM_IDLE))
 		return;
-	if (__atomic_compare_exchange_n(&am_wiped.state, &expected, AM_ON, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED) &&
-	    am_lane_count() > 1)
+	if (!__atomic_compare_exchange_n(&am_wiped.state, &expected, AM_ON, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	am_view_rouse();
+	if (am_lane_count() > 1)
 		am_drain_start();
 }
 

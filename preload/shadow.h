@@ -307,6 +307,21 @@ static inline uint64_t am_view_idle(const struct am_view *v)
 	return is_idle ? word : ~UINT64_C(0);
 }
 
+/* Before the first region of the process, or once it is watched no more: what is nobody's concerns nobody. In this order, so that who is roused asks again. */
+static inline void am_view_doze(void)
+{
+	const uint64_t word = __atomic_load_n(&am_view_open.word, __ATOMIC_ACQUIRE); /* partner: am_view_rouse */
+	const uint32_t state = am_state();
+
+	if (state == AM_IDLE || state == AM_PASS)
+		am_view.idle = word;
+}
+/* The first region is about to begin, and the state says so. A generation without a region is one in which nothing matters. */
+static inline void am_view_rouse(void)
+{
+	__atomic_fetch_add(&am_view_open.now.generation, 1, __ATOMIC_SEQ_CST); /* partner: am_view_doze */
+}
+
 /* Behind an access that took the slow path. */
 static inline void am_view_rest(void)
 {

@@ -52,23 +52,31 @@ static bool settles(uintptr_t at, unsigned size, bool writes, uintptr_t pc)
 	return true;
 }
 
+/* Outside regions: is there nothing to do for an access to any number of words? Vectors have two or three. */
+static inline bool is_left(uintptr_t at, uintptr_t end, bool writes)
+{
+	for (uintptr_t word = at & ~(uintptr_t)7; word < end; word += 8) {
+		struct am_cell *c = am_shadow_find(word);
+		if (c && !am_view_is_ours(c) && !am_late_is_left(&am_view, c, writes))
+			return false;
+	}
+	return true;
+}
+
 /* All that the fast paths do not take. */
 __attribute__((noinline)) void am_tsan_ask(void *p, unsigned what, uintptr_t pc, uintptr_t cfa)
 {
 	const struct am_here here = {pc, cfa};
 
-	if (am_state() < AM_ON)
+	if (am_unlikely(am_state() < AM_ON)) {
+		am_view_doze();
 		return;
+	}
 	const uintptr_t at = (uintptr_t)p;
 	const unsigned size = what & 0xff;
 	struct am_cell *c = am_shadow_find(at);
 	if (am_view_is_idle()) { /* another's, which does not matter; or of two words, or more */
-		struct am_cell *last = am_shadow_find(at + size - 1);
-		if (am_view_is_alone())
-			return;
-		if (size <= 8 && (!c || am_view_is_ours(c) || am_late_is_left(&am_view, c, what & AM_ASK_WRITES)) &&
-		    (c == last || !last || am_view_is_ours(last) ||
-		     am_late_is_left(&am_view, last, what & AM_ASK_WRITES)))
+		if (am_view_is_alone() || is_left(at, at + size, what & AM_ASK_WRITES))
 			return;
 	} else if (c && am_view.fast != AM_STRETCH_NONE) {
 		const bool writes = what & AM_ASK_WRITES;
