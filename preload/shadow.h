@@ -150,8 +150,10 @@ void am_view_came(uintptr_t address, size_t size, struct am_here here);
 /* This thread logged an event that may be the end of an edge, and no access of ours. */
 void am_view_counted(void);
 
-/* hook_alloc.c: a thread begins to show accesses, on a stack that others may have had before. */
+/* hook_alloc.c: a thread begins, on a stack that others may have had before. */
 void am_alloc_stack(uintptr_t top);
+/* This thread begins; or shows its first access, if that was not seen. Later, others may have come to what it has on its stack. */
+void am_view_born(void);
 
 /* The outermost region of this thread began or ended, and its record is there; nested ones are counted
  * here. */

@@ -14,6 +14,7 @@
 #include "preload/area.h"
 #include "preload/real.h"
 #include "preload/runtime.h"
+#include "preload/shadow.h"
 
 enum { STARTS = 4096, HANDLES = 16384, PROBES = 64 };
 
@@ -230,6 +231,7 @@ __attribute__((section("am_start_text"))) void *am_start_run(void *block)
 		set_handle(pthread_self(), am_tls.id - 1);
 		if (!am_lane_attach(am_tls.id - 1))
 			am_thread_arm();
+		am_view_born();
 	}
 	if (mine.has_mask)
 		pthread_sigmask(SIG_SETMASK, &mine.mask, NULL);

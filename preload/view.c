@@ -94,6 +94,15 @@ static void start_deferring(struct am_view *v)
 				    __ATOMIC_RELAXED);
 }
 
+void am_view_born(void)
+{
+	if (am_view.has_stack)
+		return;
+	am_view.has_stack = 1;
+	if (am_state() >= AM_ON && am_tls.lane)
+		am_alloc_stack(am_tls.lane->stack_top);
+}
+
 bool am_view_is_ready(void)
 {
 	struct am_view *v = &am_view;
@@ -106,12 +115,12 @@ bool am_view_is_ready(void)
 			return false;
 	if (am_unlikely(v->stretch == 0))
 		am_view_new_block(v);
-	if (am_unlikely(!v->has_stack)) {
-		v->has_stack = 1;
+	if (am_unlikely(!v->has_memory)) {
+		v->has_memory = 1;
 		if (am_view_mode == AM_VIEW_REGIONS)
 			take_memory(v);
 		if (am_tls.lane->index != 0)
-			am_alloc_stack(am_tls.lane->stack_top);
+			am_view_born();
 	}
 	if (am_unlikely(am_state() == AM_ON) && am_view_mode == AM_VIEW_REGIONS)
 		start_deferring(v);

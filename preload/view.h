@@ -33,6 +33,7 @@ struct am_view {
 	uint32_t waiting;     /* regions that a condition wait ended, to begin again */
 	uint32_t held;	      /* locks, as far as sections are followed */
 	uint32_t parked;      /* locks held while a thread was started: no section (regions.h) */
+	uint8_t has_memory : 1; /* of its own, with the lane */
 	uint8_t has_stack : 1;	/* what others did on its stack before was forgotten */
 	uint8_t is_looking : 1; /* an atomic or volatile load was logged, or waits, or an attempt failed (atommon/vain.h) */
 	uint8_t is_waiting;   /* the outermost region is open and not told */

@@ -8,9 +8,11 @@ for cc in gcc clang-14; do
 	export ATOMMON_CC=$cc
 	for level in -O0 -O2; do
 		check "$cc $level: builds" atommon-cc $level -g "$TOP/tests/prog/plain/early.c" -o early -lpthread
-		rm -f log
-		preload ATOMMON_ATOMIC=fn:first_region ATOMMON_LOG=log ./early >out 2>&1
-		same "$cc $level: violations" 1 "$(grep -c 'atomicity violation' log)"
+		for what in global stack; do
+			rm -f log
+			same "$cc $level, $what: runs" 1 "$(preload ATOMMON_ATOMIC=fn:first_region ATOMMON_LOG=log ./early $what 2>&1)"
+			same "$cc $level, $what: violations" 1 "$(cat log 2>/dev/null | grep -c 'atomicity violation')"
+		done
 	done
 done
 finish

@@ -53,6 +53,10 @@ void am_view_prepare(void)
 {
 }
 
+void am_view_born(void)
+{
+}
+
 void am_view_new_block(struct am_view *v)
 {
 	(void)v;

@@ -1,17 +1,19 @@
 /*
- * A thread works before the process has its first region, and then writes what that region reads twice. The order is forced by a variable that the monitor
- * does not see.
+ * A thread works before the process has its first region, and then writes what that region reads twice: a global variable, or one on
+ * its stack. The order is forced by a variable that the monitor does not see. usage: early global|stack
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "order.h"
 
 enum { ROUNDS = 100000 };
 
 static long table[64];
-long balance; /* not static: calls of libc are taken to leave that alone */
+long balance, *what; /* not static: calls of libc are taken to leave that alone */
+static int is_stack;
 
 static __attribute__((noinline)) long sum(void)
 {
@@ -26,32 +28,35 @@ static __attribute__((noinline)) long sum(void)
 
 static void *other(void *unused)
 {
-	const long n = sum();
+	long own = 0, n = is_stack ? 7 : sum(); /* on its stack it has done nothing yet */
 
+	what = is_stack ? &own : &balance;
 	reach(1);
 	await(2);
-	balance = n;
+	*what = n;
 	reach(3);
+	await(4);
 	return unused;
 }
 
 __attribute__((noinline)) static long first_region(void)
 {
-	const long seen = balance;
+	const long seen = *what;
 
 	reach(2);
 	await(3);
-	return balance - seen;
+	return *what - seen;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t a;
 
+	is_stack = argc == 2 && !strcmp(argv[1], "stack");
 	if (pthread_create(&a, NULL, other, NULL))
 		return 1;
 	await(1);
-	printf("%ld\n", first_region());
-	pthread_join(a, NULL);
-	return 0;
+	printf("%d\n", first_region() != 0);
+	reach(4);
+	return pthread_join(a, NULL);
 }
