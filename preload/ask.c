@@ -25,6 +25,9 @@ _Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM
 _Static_assert(AM_NEWEST_MASK == (uint64_t)HOT_NEWEST && (AM_NEWEST_MASK | AM_CELL_BYTES) == (uint64_t)HOT_NEWEST8, "hot.h");
 _Static_assert(AM_BLOCK_SHIFT == HOT_BLOCK && AM_MORE_SHIFT == 8 && AM_PLACES_MASK == HOT_PLACES_MASK, "hot.h");
 
+_Static_assert(AM_CELL_EVER == HOT_EVER && AM_CELL_LAZY == HOT_LAZY, "hot.h");
+_Static_assert(offsetof(struct am_lane, over) == HOT_L_OVER, "hot.h");
+
 /* Most of what is asked in regions is the first access to memory that is nobody's: it was allocated, and filled outside; or to what came with
  * a lock. */
 static inline __attribute__((always_inline)) bool takes(struct am_cell *c, uintptr_t at, uint64_t bytes, bool writes, uintptr_t pc)

@@ -1,6 +1,6 @@
 /*
  * What most plain accesses come to, in two or three registers: a function that the compiler makes of that saves ten. __atommon_NAME ends here if
- * the access concerns nobody, outside regions, or in one is known, or ours with nothing to ask (am_filter_short in filter.h); else am_ask_NAME (ask.c), or am_cross_NAME for what lies in two words, does all of it,
+ * the access concerns nobody, outside regions, or in one is known, ours with nothing to ask (am_filter_short in filter.h), or to what is nobody's or over; else am_ask_NAME (ask.c), or am_cross_NAME for what lies in two words, does all of it,
  * which is jumped to, so that it has the same caller. tests/property/instrument_ask.c compares the two. Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
@@ -55,6 +55,21 @@
 	je	\none
 	.endm
 
+	/* What the first word of a cell becomes, into %rcx, from %rax, with nothing of it but that something was logged here. */
+	.macro	next_w size, writes
+	movl	%eax, %ecx
+	andl	$HOT_EVER, %ecx
+	.if \writes && \size == 8
+	orq	%fs:HOT_V_WHOLE(%rsi), %rcx
+	.elseif \writes
+	orq	%fs:HOT_V_FAST(%rsi), %rcx
+	orb	%dl, %cl
+	.else
+	orq	%fs:HOT_V_FAST(%rsi), %rcx
+	andq	$~HOT_LAZY, %rcx
+	.endif
+	.endm
+
 	/* Registers: %rdi the address, %rax the cell, %dl the bytes unless all 8, %r11 this thread's am_view. */
 	.macro	inside name, size, writes
 	keep	%rax
@@ -73,7 +88,7 @@
 	movl	$((1 << \size) - 1), %edx
 	shll	%cl, %edx
 	.endif
-	chunk_or 9f
+	chunk_or 14f
 	.if \size == 8
 	leaq	(%rax,%rdi,2), %rax
 	.else
@@ -122,7 +137,7 @@
 	orb	%dl, %cl
 	.endif
 	movq	%rcx, (8 - 8 * \writes)(%rax)
-	/* am_view_put_place */
+15:	/* am_view_put_place */
 	andl	$HOT_PLACES_MASK, %eax
 	addq	%fs:HOT_V_PLACES(%r11), %rax
 	.if \size == 8
@@ -144,7 +159,52 @@
 	cmpq	%fs:HOT_V_WHOLE(%r11), %rcx
 	je	1b
 	.endif
-9:
+9:	/* nobody's, or another's that is known to be over (am_late_take_free, am_late_take_over)? %r11 is the cell from here on, %rsi what that was. */
+	keep	%rsi
+	movq	%r11, %rsi
+	movq	%rax, %r11
+	movq	(%r11), %rax
+	cmpq	below(%rip), %rax
+	jb	11f
+	testl	$HOT_LENT, %eax
+	jne	13f
+	movq	am_tls@gottpoff(%rip), %rcx
+	movq	%fs:HOT_T_LANE(%rcx), %rcx
+	movq	HOT_L_OVER(%rcx), %rcx
+	cmpq	%rcx, %rax
+	ja	13f
+	cmpq	%rcx, 8(%r11)
+	ja	13f
+	xorq	%rax, %rcx
+	if_other 13f
+	next_w	\size, \writes
+	lock cmpxchgq %rcx, (%r11)
+	jne	13f
+	jmp	12f
+11:
+	next_w	\size, \writes
+	movq	%rcx, (%r11)
+12:
+	.if \writes
+	movq	$0, 8(%r11)
+	.else
+	.if \size == 8
+	movq	%fs:HOT_V_WHOLE(%rsi), %rcx
+	.else
+	movq	%fs:HOT_V_FAST(%rsi), %rcx
+	orb	%dl, %cl
+	.endif
+	movq	%rcx, 8(%r11)
+	.endif
+	movq	%r11, %rax
+	movq	%rsi, %r11
+	.cfi_remember_state
+	back	%rsi
+	jmp	15b
+	.cfi_restore_state
+13:
+	back	%rsi
+14:
 	leave_hot \size
 	jmp	am_ask_\name\size
 	.cfi_restore_state
@@ -250,6 +310,7 @@ __atommon_\name\size:
 	.text
 	.hidden	am_shadow_giants
 	.hidden	am_view
+	.hidden	am_tls
 	.hidden	am_view_open
 	.irp	size, 1, 2, 4, 8
 	access	read, \size, 0

@@ -63,6 +63,8 @@
 #define HOT_MORE 0xff00
 #define HOT_LOGGED 0x110000
 #define HOT_EXACT 0x10000
+#define HOT_EVER 0x10000
+#define HOT_LAZY 0x20000
 #define HOT_LENT 0x40000
 #define HOT_STRETCH -0x200000
 #define HOT_NEWEST -0x1c0000 /* the same, and lent */
@@ -70,5 +72,6 @@
 #define HOT_KNOWN8 -0x1fff01 /* and bytes */
 #define HOT_NEWEST8 -0x1bff01
 #define HOT_PLACES_MASK 0x3ff0
+#define HOT_L_OVER 11824 /* of struct am_lane */
 
 #endif

@@ -54,7 +54,7 @@ struct am_lane {
 	struct am_sym *symbolic; /* symbolic.c: expressions of this thread */
 	uint64_t *places;	 /* shadow.h: where it made accesses that are not logged */
 	struct am_deferred *defer; /* defer.h: what it has not logged yet */
-	uint64_t over;		   /* late.h: a stretch of another thread that does not matter, and never will, nor those before it */
+	uint64_t over; /* late.h: a stretch of another thread that does not matter, and never will, nor those before it; with all bits below */
 	uint64_t synced;	   /* view_late.c: a stretch of another thread behind whose mark this one came last */
 	struct am_lents *lents;	   /* view_lend.c: what it read in cells that are lent to others, too */
 	struct am_looks looks;

@@ -137,7 +137,7 @@ static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c,
 			return false;
 		/* What is always another's may matter again. */
 		if (!is_ours && !(old.w & AM_CELL_LENT) && old.w >> AM_BLOCK_SHIFT != AM_BLOCK_OTHER)
-			am_tls.lane->over = newest;
+			am_tls.lane->over = newest | ~AM_STRETCH_MASK;
 	}
 	return am_late_replace(c, old, stretch, bytes, writes);
 }

@@ -1,5 +1,5 @@
 /*
- * The fast path by hand (preload/ask_hot.S) against the same in C (am_filter_short, am_view_is_ours): random cells, addresses and stretches. What is
+ * The fast path by hand (preload/ask_hot.S) against the same in C (am_filter_short, am_late_take_free, am_late_take_over, am_view_is_ours): random cells, addresses and stretches. What is
  * settled by hand must be what the C has, and leave the same cell and place; the rest is handed on with nothing changed. No
  * register but %r11 changes.
  *
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "atommon/inlined.h"
+#include "preload/late.h"
 #include "preload/shadow.h"
 #include "tests/property/cases.h"
 
@@ -27,6 +28,7 @@ enum { BASE = 0x12345000, SPAN = 1 << AM_SHADOW_CHUNK };
 static struct am_cell cells[SPAN / 8], kept_cells[2];
 static uint64_t places[AM_PLACES_BYTES / 8];
 static uintptr_t chunks[1 << (AM_SHADOW_GIANT - AM_SHADOW_CHUNK)];
+static struct am_lane lane;
 static uint32_t handed_on;
 static uint64_t state;
 
@@ -39,9 +41,9 @@ static uint64_t draw(uint64_t n)
 /* Few of each, so that they meet. */
 static uint64_t draw_word(uint64_t now)
 {
-	static const uint64_t blocks[] = {0, 1, 1, 1, 1, 2, AM_BLOCK_OTHER};
+	static const uint64_t blocks[] = {0, 1, 1, 1, 1, 2, 2, 3, AM_BLOCK_OTHER};
 	static const uint64_t bytes[] = {0, 0xff, 0xff, 0x0f, 0xf0, 0x01, 0x03};
-	const uint64_t block = blocks[draw(7)];
+	const uint64_t block = blocks[draw(9)];
 
 	if (draw(8) == 0)
 		return 0;
@@ -101,7 +103,8 @@ static bool twin(uintptr_t at, unsigned size, bool writes, struct am_cell *c, bo
 		return am_view_is_ours(c);
 	switch (am_filter_short(c, am_view.fast, am_fast_bytes(at, size), writes, am_view.past_is_over, &next)) {
 	case AM_SHORT_ASK:
-		return false;
+		return *has_place = am_view.fast != AM_STRETCH_NONE && (am_late_take_free(&am_view, c, am_fast_bytes(at, size), writes) ||
+									am_late_take_over(&am_view, c, am_fast_bytes(at, size), writes));
 	case AM_SHORT_KNOWN:
 		return true;
 	case AM_SHORT_LAZY:
@@ -121,13 +124,14 @@ int main(int argc, char **argv)
 	am_shadow_giants[BASE >> AM_SHADOW_GIANT] = (uintptr_t)chunks - ((uintptr_t)BASE >> AM_SHADOW_GIANT) * sizeof chunks;
 	chunks[(BASE & ((1u << AM_SHADOW_GIANT) - 1)) >> AM_SHADOW_CHUNK] = (uintptr_t)cells - (uintptr_t)BASE * 2;
 	am_view.places = places;
+	am_tls.lane = &lane;
 	for (uint64_t i = 0; i < n; i++) {
 		const unsigned which = (unsigned)draw(ACCESSES), size = accesses[which].size;
 		const bool writes = accesses[which].writes, is_far = draw(50) == 0;
 		const uintptr_t near = BASE + draw(SPAN / 8 - 2) * 8 + (draw(2) ? 0 : draw(8)), at = is_far ? near + (draw(2) ? SPAN : UINT64_C(1) << 40) : near;
 		struct am_cell *c = am_shadow_cell((uintptr_t)cells - (uintptr_t)BASE * 2, near & ~(uintptr_t)7);
 		uint64_t *place = am_view_place(places, c, writes);
-		bool has_place;
+		bool has_place = false;
 
 		c[0] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};
 		if (draw(8) == 0) /* lent: all of it is hidden */
@@ -137,6 +141,7 @@ int main(int argc, char **argv)
 		am_view_set_fast(&am_view, draw(3) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE);
 		am_view.stretch = UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT;
 		am_view.past_is_over = draw(2);
+		lane.over = draw(4) ? (2 + draw(2)) << AM_BLOCK_SHIFT | draw(4) << AM_STRETCH_SHIFT | ~AM_STRETCH_MASK : 0;
 		/* Outside regions that is said, or what is open has changed since. */
 		am_view_open.word = draw(3);
 		am_view_open.only = draw(5) << AM_BLOCK_SHIFT;
