@@ -22,8 +22,9 @@ static uintptr_t target_of(const struct __jmp_buf_tag *env)
 
 static void jumps(const struct __jmp_buf_tag *env, struct am_here here)
 {
-	am_process_ready();
-	if (am_has_functions && am_watching())
+	if (am_unlikely(!am_real.longjmp))
+		am_process_ready();
+	if (am_has_functions && am_state() >= AM_ON && !am_tls.is_apart)
 		am_function_jump(target_of(env), here);
 }
 
