@@ -58,9 +58,9 @@ $(inst_link)/libtsan_preinit.o:
 $(O)/lib/atommon/include/%: instrument/include/%
 	$(Q)install -D -m 644 $< $@
 
-# The passes, for every LLVM whose headers are here (14 is in scripts/packages). A plugin must match
+# The passes, for every LLVM whose headers and compiler are here (14 is in scripts/packages). A plugin must match
 # the clang that loads it; the wrapper takes the one of its compiler's version.
-inst_llvm := $(sort 14 $(foreach v,15 16 17 18 19,$(if $(wildcard /usr/lib/llvm-$(v)/include/llvm/Passes/PassPlugin.h),$(v))))
+inst_llvm := $(sort 14 $(foreach v,15 16 17 18 19,$(if $(and $(wildcard /usr/lib/llvm-$(v)/include/llvm/Passes/PassPlugin.h),$(wildcard /usr/lib/llvm-$(v)/bin/clang++)),$(v))))
 inst_pass := $(foreach v,$(inst_llvm),$(O)/lib/atommon/twin-$(v).so) \
 	$(foreach v,$(filter 14 15 16,$(inst_llvm)),$(O)/lib/atommon/symbolic-$(v).so)
 inst_files += $(inst_pass)

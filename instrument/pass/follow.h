@@ -15,6 +15,7 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/EscapeEnumerator.h"
 
+#include "instrument/pass/begins.h"
 #include "instrument/pass/sides.h"
 #include "instrument/pass/values.h"
 #include "instrument/pass/wide.h"
@@ -181,7 +182,7 @@ public:
 	{
 		for (const char *prefix : {"pthread_", "sem_", "mtx_", "cnd_", "thrd_", "call_once",
 					   "atommon_", "__atommon", "__tsan_", "__cxa_", "__assert_fail"})
-			if (name.startswith(prefix))
+			if (begins(name, prefix))
 				return true;
 		return false;
 	}
@@ -194,8 +195,8 @@ public:
 			pin_operands(i);
 			return;
 		}
-		if (direct && (direct->getName().startswith("__atommon") ||
-			       direct->getName().startswith("__tsan_")))
+		if (direct && (begins(direct->getName(), "__atommon") ||
+			       begins(direct->getName(), "__tsan_")))
 			return;
 		unsigned flags = 0;
 		Value *id = callee;
@@ -255,7 +256,7 @@ public:
 				if (!call || isa<IntrinsicInst>(user))
 					continue;
 				const auto *callee = call->getCalledFunction();
-				if (!callee || !callee->getName().startswith("atommon_"))
+				if (!callee || !begins(callee->getName(), "atommon_"))
 					return false;
 				is_passed = true;
 			}

@@ -30,6 +30,7 @@
 
 #include "atommon/inlined.h"
 #include "instrument/pass/answer.h"
+#include "instrument/pass/begins.h"
 #include "instrument/pass/entry.h"
 
 namespace atommon
@@ -82,7 +83,7 @@ struct Inline : PassInfoMixin<Inline> {
 				if (!call || isa<IntrinsicInst>(call) || call->isInlineAsm())
 					continue;
 				auto *callee = call->getCalledFunction();
-				if (!callee || !(callee->getName().startswith("__tsan_") || callee->getName().startswith("__atommon_")))
+				if (!callee || !(begins(callee->getName(), "__tsan_") || begins(callee->getName(), "__atommon_")))
 					return true;
 			}
 		return false;

@@ -21,7 +21,7 @@ bool wanted(const Function &f)
 	return !f.isDeclaration() && !f.hasAvailableExternallyLinkage() &&
 	       !f.hasFnAttribute(Attribute::Naked) &&
 	       !f.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) &&
-	       !f.getName().startswith("__atommon") && !f.getName().startswith("atommon_");
+	       !atommon::begins(f.getName(), "__atommon") && !atommon::begins(f.getName(), "atommon_");
 }
 
 // Callers in other files, and callers through pointers, find out at run time who is instrumented.

@@ -126,7 +126,7 @@ struct Counters : PassInfoMixin<Counters> {
 		const auto *g =
 			dyn_cast<GlobalVariable>(update.getPointerOperand()->stripInBoundsOffsets());
 		return g && update.use_empty() && update.getOperation() == AtomicRMWInst::Add &&
-		       (g->getName().startswith("__llvm_gcov") || g->getSection().contains("__llvm_prf"));
+		       (atommon::begins(g->getName(), "__llvm_gcov") || g->getSection().contains("__llvm_prf"));
 	}
 
 	// The function that adds, one for each type of counter.

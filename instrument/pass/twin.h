@@ -19,6 +19,8 @@
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include "instrument/pass/begins.h"
+
 namespace atommon
 {
 
@@ -123,7 +125,7 @@ inline bool is_standard(const Function &f)
 {
 	const auto name = f.getName();
 	for (const char *prefix : {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"})
-		if (name.startswith(prefix))
+		if (begins(name, prefix))
 			return true;
 	return false;
 }

@@ -116,6 +116,7 @@ for cc in gcc clang-14 clang-19; do
 		atommon-cc -S -O2 $option add.c -o with.s
 		same "$cc: counters of $option are not watched" "$(grep -oE '__tsan_(read|write|atomic)[a-z0-9_]*' without.s)" \
 			"$(grep -oE '__tsan_(read|write|atomic)[a-z0-9_]*' with.s)"
+		$cc -O2 $option add.c main.c -o plain_count -pthread 2>/dev/null || continue # without its library
 		check "$cc: and the program runs" sh -c "atommon-cc -O2 $option add.c main.c -o prog_count && ./prog_count"
 	done
 	echo 'int add(int n);' >head.h
