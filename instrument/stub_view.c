@@ -19,6 +19,7 @@ static const uint64_t none_open;
 		.fast = AM_STRETCH_NONE, .idle = ~UINT64_C(0), .n_giants = 0, .open = &none_open           \
 	}
 EXPORT __thread struct am_fast AM_FAST_VIEW = ASKS;
+EXPORT __thread struct am_fast __atommon_view2 = ASKS; /* until a cell told that there is more in a table */
 EXPORT __thread struct am_fast __atommon_view1 = ASKS; /* until cells could be lent */
 
 /* They change no register, by contract. */

@@ -20,7 +20,7 @@ _Static_assert(offsetof(struct am_view, fast) == HOT_V_FAST && offsetof(struct a
 	       "hot.h");
 _Static_assert(offsetof(struct am_view_open, word) == 0 && offsetof(struct am_view_open, only) == HOT_ONLY && AM_CELL_LENT == HOT_LENT, "hot.h");
 _Static_assert(AM_SHADOW_GIANT == HOT_GIANT && AM_SHADOW_GIANTS == HOT_GIANTS && AM_SHADOW_CHUNK == HOT_CHUNK, "hot.h");
-_Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_LOGGED == HOT_LOGGED && AM_CELL_EXACT == HOT_EXACT, "hot.h");
+_Static_assert(AM_CELL_BYTES == HOT_BYTES && AM_CELL_MORE == HOT_MORE && AM_CELL_STAYS == HOT_STAYS && AM_CELL_EXACT == HOT_EXACT, "hot.h");
 _Static_assert(AM_STRETCH_MASK == (uint64_t)HOT_STRETCH && (AM_STRETCH_MASK | AM_CELL_BYTES) == (uint64_t)HOT_KNOWN8, "hot.h");
 _Static_assert(AM_NEWEST_MASK == (uint64_t)HOT_NEWEST && (AM_NEWEST_MASK | AM_CELL_BYTES) == (uint64_t)HOT_NEWEST8, "hot.h");
 _Static_assert(AM_BLOCK_SHIFT == HOT_BLOCK && AM_MORE_SHIFT == 8 && AM_PLACES_MASK == HOT_PLACES_MASK, "hot.h");

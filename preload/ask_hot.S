@@ -123,9 +123,9 @@
 3:
 	.endif
 	.if \writes && \size == 8
-	andl	$HOT_LOGGED, %ecx
+	andl	$HOT_STAYS, %ecx
 	.elseif \writes
-	andl	$(HOT_MORE | HOT_LOGGED), %ecx
+	andl	$(HOT_MORE | HOT_STAYS), %ecx
 	.else
 	andl	$HOT_MORE, %ecx
 	.endif

@@ -13,7 +13,7 @@
 #include "preload/filter.h"
 
 /* The name, and with it the version, of the thread's struct am_fast. */
-#define AM_FAST_VIEW __atommon_view2
+#define AM_FAST_VIEW __atommon_view3
 
 /* What an access looks at: a line of the thread. */
 #define AM_FAST_FIELDS                                                                                     \

@@ -68,6 +68,9 @@
  *     each reader (preload/lend.h). Reads do not conflict, so that the readers need not know of each other. Whoever comes with
  *     anything else takes the cell, and tells late what the owner and all readers left. The owner reads on as ever, but what
  *     it writes is logged: its written bytes do not say any more that nobody was there since.
+ * 10. Kept: what an earlier stretch of the owner did to other bytes of the word, which the cell cannot hold beside the newer one, goes to
+ *     the owner's table, too. There it is as good as in the cell: whoever takes the cell tells it late. It matters no longer than the newest
+ *     stretch in the cell does, so that a cell which is over (6) has nothing in the table that counts.
  *
  * A free is a write of its block, and what was there is over when the memory is allocated again: then the
  * cells are cleaned, and if something here was logged and an exposed region is open, that is told.
@@ -87,7 +90,8 @@
  * thread; 17 lazy: not all of these accesses were logged. Block 0 is nobody's, the last one always
  * another's, the one before it no cell's; a thread's earlier blocks look like another thread's.
  *   w   bits 0..7 bytes that the stretch wrote, 8..15 hidden bytes, 16 something here was ever logged, 18 lent (then all bytes
- *       are hidden), 19 lent to more than r says, 20 the owner logged something here. Its block is the owner.
+ *       are hidden), 19 there is more in tables: of the owner's, or, if it is lent, of all readers'; 20 the owner logged something here, or
+ *       the tables have writes. Its block is the owner.
  *   r   bits 0..7 bytes that the stretch read, 8..15 seen bytes, 16 exact reads are among them, and no
  *       lazy ones. Counts only if its block is the owner's, or the cell is lent.
  */
@@ -105,6 +109,8 @@ enum { AM_MORE_SHIFT = 8, AM_STRETCH_SHIFT = 21, AM_BLOCK_SHIFT = 48 };
 #define AM_CELL_MANY (UINT64_C(1) << 19)
 #define AM_CELL_NOW (UINT64_C(1) << 20)
 #define AM_CELL_LOGGED (AM_CELL_EVER | AM_CELL_NOW)
+/* What stays in w as long as the owner does. */
+#define AM_CELL_STAYS (AM_CELL_LOGGED | AM_CELL_MANY)
 #define AM_STRETCH_MASK (~UINT64_C(0) << AM_STRETCH_SHIFT)
 /* By these bits a stretch is known to be the newest here: no lent one is. */
 #define AM_NEWEST_MASK (AM_STRETCH_MASK | AM_CELL_LENT)
@@ -176,7 +182,7 @@ static inline struct am_cell am_filter_over(struct am_cell c, uint64_t stretch)
 		return c;
 	if (am_filter_foreign(c.w, stretch) || c.w >> AM_BLOCK_SHIFT == 0 || c.w & AM_CELL_LENT)
 		return (struct am_cell){c.w & AM_CELL_EVER, 0};
-	return (struct am_cell){c.w & ~AM_CELL_MORE, c.r & ~AM_CELL_MORE};
+	return (struct am_cell){c.w & ~(AM_CELL_MORE | AM_CELL_MANY), c.r & ~AM_CELL_MORE};
 }
 
 /* The first word of that for a thread outside regions, which leaves the cell to nobody; the second does not count then. */
@@ -301,7 +307,7 @@ static inline struct am_cell am_filter_lazy(struct am_cell c, uint64_t stretch, 
 	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0;
 
 	if (writes) {
-		c.w = am_filter_add(c.w, stretch, bytes, c.w & (AM_CELL_MORE | AM_CELL_LOGGED),
+		c.w = am_filter_add(c.w, stretch, bytes, c.w & (AM_CELL_MORE | AM_CELL_STAYS),
 				    AM_CELL_LAZY);
 		return c;
 	}
@@ -327,7 +333,7 @@ static inline struct am_cell am_filter_logged(struct am_cell c, uint64_t stretch
 	const uint64_t seen = am_filter_same_block(c.r, c.w) ? c.r & AM_CELL_MORE : 0;
 	if (writes)
 		c.w = am_filter_add(c.w & ~more, stretch, bytes,
-				    (c.w & AM_CELL_MORE & ~more) | AM_CELL_LOGGED, 0);
+				    (c.w & ((AM_CELL_MORE & ~more) | AM_CELL_MANY)) | AM_CELL_LOGGED, 0);
 	else
 		c.w |= AM_CELL_LOGGED;
 	if (exact) /* what was lazy has been told */
@@ -465,27 +471,6 @@ static inline struct am_late am_filter_left(uint64_t read, uint64_t stretch, uin
 	return is_lost ? am_filter_rest(read) : (struct am_late){0, 0};
 }
 
-/*
- * Reads of one thread of a lent word that the cell does not hold, as r, the newest first; 0: none. Adds those of its newest stretch, or more of them. Of earlier
- * ones the bytes that this one did not read stay (5), as long as there is room; the oldest are told then.
- */
-enum { AM_FILTER_KEPT = 3 };
-static inline struct am_late am_filter_keep(uint64_t read[AM_FILTER_KEPT], uint64_t stretch, uint64_t bytes)
-{
-	uint64_t kept[AM_FILTER_KEPT + 1] = {stretch | bytes | AM_CELL_LAZY};
-	unsigned n = 1;
-
-	for (unsigned i = 0; i < AM_FILTER_KEPT; i++) {
-		if (am_filter_same_stretch(read[i], stretch))
-			kept[0] |= read[i];
-		else if ((read[i] & AM_CELL_BYTES & ~kept[0]) != 0)
-			kept[n++] = read[i] & ~(kept[0] & AM_CELL_BYTES);
-	}
-	for (unsigned i = 0; i < AM_FILTER_KEPT; i++)
-		read[i] = kept[i];
-	return am_filter_rest(kept[AM_FILTER_KEPT]);
-}
-
 /* Did the stretch read or write all that already, in a lent cell? */
 static inline bool am_filter_borrowed(struct am_cell c, uint64_t stretch, uint64_t bytes)
 {
@@ -506,6 +491,51 @@ static inline bool am_filter_borrows_again(struct am_cell c, uint64_t stretch, u
 		return false;
 	*r = (c.r & ~AM_STRETCH_MASK) | stretch | bytes;
 	return am_filter_same_stretch(c.r, stretch) || (c.r & AM_CELL_BYTES & ~bytes) == 0;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+/*
+ * What one thread did to a word that its cell does not hold: as r, or, with this bit, writes; the newest stretches first, 0: none.
+ */
+enum { AM_FILTER_KEPT = 3 };
+#define AM_KEPT_WRITE AM_CELL_EXACT
+
+/* In w of a cell that has such in tables. Writes there are like what the owner logged: of any bytes. */
+static inline uint64_t am_filter_many(bool writes)
+{
+	return AM_CELL_MANY | (writes ? AM_CELL_NOW : 0);
+}
+
+/*
+ * One more of them. Of older ones stays what it does not stand for (5). The oldest comes back if there is no room: it has to be told.
+ */
+static inline uint64_t am_filter_keep(uint64_t kept[AM_FILTER_KEPT], struct am_late late, bool writes)
+{
+	const uint64_t kind = writes ? AM_KEPT_WRITE : 0;
+	uint64_t added = late.stretch | late.bytes | kind | AM_CELL_LAZY, next[AM_FILTER_KEPT + 1];
+	unsigned n = 0, at = 0;
+
+	for (unsigned i = 0; i < AM_FILTER_KEPT && kept[i]; i++) {
+		if (am_filter_same_stretch(kept[i], added) && (kept[i] & AM_KEPT_WRITE) == kind) {
+			added |= kept[i];
+			continue;
+		}
+		const bool is_ours = am_filter_same_block(kept[i], added);
+		const bool is_newer = is_ours && (kept[i] & AM_STRETCH_MASK) > late.stretch;
+		const bool is_covered = is_ours && !is_newer && (writes || !(kept[i] & AM_KEPT_WRITE));
+		const uint64_t left = kept[i] & ~(is_covered ? late.bytes : 0);
+		if (left & AM_CELL_BYTES)
+			next[n++] = left;
+		if (is_newer)
+			at = n;
+	}
+	for (unsigned i = n++; i > at; i--)
+		next[i] = next[i - 1];
+	next[at] = added;
+	for (unsigned i = 0; i < AM_FILTER_KEPT; i++)
+		kept[i] = i < n ? next[i] : 0;
+	return n > AM_FILTER_KEPT ? next[AM_FILTER_KEPT] : 0;
 }
 
 /* ---- the usual cases in one go ---------------------------------------------------------------- */
@@ -549,9 +579,9 @@ am_filter_short(const struct am_cell *c, uint64_t fast, uint64_t bytes, bool wri
 			return AM_SHORT_ASK;
 	}
 	/* Of a write of all bytes nothing is hidden any more, as was just seen. */
-	const uint64_t kept = (writes ? AM_CELL_LOGGED : 0) | AM_CELL_MORE;
+	const uint64_t kept = (writes ? AM_CELL_STAYS : 0) | AM_CELL_MORE;
 	if (__builtin_constant_p(bytes == AM_CELL_BYTES) && bytes == AM_CELL_BYTES) {
-		old &= writes ? AM_CELL_LOGGED : kept;
+		old &= writes ? AM_CELL_STAYS : kept;
 	} else if ((differs & AM_STRETCH_MASK) != 0) { /* another stretch of ours: no bytes may be lost */
 		if (__builtin_expect((old & AM_CELL_BYTES & ~bytes) != 0, 0) && !past_is_over)
 			return AM_SHORT_ASK;

@@ -61,7 +61,7 @@
 #define HOT_CHUNK 12
 #define HOT_BYTES 0xff
 #define HOT_MORE 0xff00
-#define HOT_LOGGED 0x110000
+#define HOT_STAYS 0x190000
 #define HOT_EXACT 0x10000
 #define HOT_EVER 0x10000
 #define HOT_LAZY 0x20000

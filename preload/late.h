@@ -23,6 +23,9 @@ bool am_late_is_open(uint64_t stretch);
 /* Or does it matter in this generation all the same? */
 bool am_late_matters_of(uint64_t stretch);
 
+/* Who has a block of numbers, or had it last: the lane outlives its thread. */
+struct am_lane *am_late_lane(uint64_t stretch);
+
 /* May something of that stretch of this thread still have to be told late? If not, then never. */
 bool am_late_may_tell(const struct am_view *v, uint64_t stretch);
 

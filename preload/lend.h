@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells that several threads read (filter.h, 9). The first reader's accesses are in the cell itself; those of the others, and
- * what earlier stretches of the same thread read of other bytes, are in a table of each thread, found by the word. Whoever takes the cell with anything but such a read tells them all late.
+ * What does not fit into cells. Of those that several threads read (filter.h, 9) the first reader's accesses are in the cell itself; those of the
+ * others, and what earlier stretches of the same thread read of other bytes, are in a table of each thread, found by the word. So is what earlier
+ * stretches of a cell's owner did to other bytes (10). Whoever takes the cell with anything but a read that is lent tells them all late.
  * A table lies in memory that outlives its thread, and what a thread left there is told like anything else. Runs in
  * application threads, in compiler callbacks; no lock, no malloc.
  */
@@ -26,10 +27,23 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 /* This thread logs a plain access to what a cell held, which has been told: an edge leads here from there. */
 void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes);
 
-/* The reads of a word that are in tables; how many. They stay there. */
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS]);
+/* In replacing a cell of this thread that is not lent: what it will not hold, of an earlier stretch, is kept. `next`: its w. */
+enum am_keep {
+	AM_KEEP_NOT,  /* it has to be told */
+	AM_KEEP_DONE, /* w is stored, r may be */
+	AM_KEEP_AGAIN, /* somebody came: look again */
+};
+enum am_keep am_lend_keep(struct am_view *v, uintptr_t word, struct am_cell *cell, uint64_t old, uint64_t next, struct am_late late,
+			  bool writes, struct am_here here);
+
+/* The usual case of that, where lazy accesses need no questions (`fast` is set) and the cell was not free to be taken: a lazy access to a word of which
+ * an earlier stretch of this thread accessed other bytes. With its place. */
+bool am_lend_beside(struct am_view *v, struct am_cell *cell, uintptr_t address, uint64_t bytes, bool writes, struct am_here here);
+
+/* What tables have of a word, whose w that is (filter.h, AM_KEPT_WRITE); how many. They stay there. */
+unsigned am_lend_collect(uintptr_t word, uint64_t w, uint64_t kept[AM_LEND_READS]);
 /* They are told, or over. */
-void am_lend_purge(uintptr_t word);
+void am_lend_purge(uintptr_t word, uint64_t w);
 /* After fork, in the child. */
 void am_lend_forget(void);
 

@@ -202,7 +202,7 @@ bool am_shadow_clear(uintptr_t address, size_t size, uint64_t own, am_shadow_fn 
 			if (fn && (!am_filter_same_block(seen.w, own) || seen.w & AM_CELL_LENT))
 				fn(ctx, at, seen);
 			if (am_unlikely(seen.w & AM_CELL_MANY))
-				am_lend_purge(at);
+				am_lend_purge(at, seen.w);
 			was_logged |= (seen.w & AM_CELL_EVER) != 0;
 			__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
@@ -254,6 +254,8 @@ void am_shadow_leave(uintptr_t address, size_t size, uint64_t own)
 		for (struct am_cell *c = here.c; c < here.stop; c++) {
 			const uint64_t w = __atomic_load_n(&c->w, __ATOMIC_RELAXED);
 			if (am_filter_same_block(w, own) && !(w & AM_CELL_LENT)) {
+				if (am_unlikely(w & AM_CELL_MANY))
+					am_lend_purge(at + (uintptr_t)(c - here.c) * 8, w);
 				__atomic_store_n(&c->w, 0, __ATOMIC_RELAXED);
 				__atomic_store_n(&c->r, 0, __ATOMIC_RELAXED);
 			}
@@ -286,8 +288,9 @@ void am_view_estrange(uintptr_t address, unsigned size)
 {
 	for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += 8) {
 		struct am_cell *c = am_shadow_find(at);
-		if (c && __atomic_load_n(&c->w, __ATOMIC_RELAXED) & AM_CELL_MANY)
-			am_lend_purge(at);
+		const uint64_t w = c ? __atomic_load_n(&c->w, __ATOMIC_RELAXED) : 0;
+		if (w & AM_CELL_MANY)
+			am_lend_purge(at, w);
 		if (c) /* before the access: partner is is_known_load, which asks behind it */
 			__atomic_store_n(&c->w, AM_STRETCH_OTHER | AM_CELL_LOGGED, __ATOMIC_SEQ_CST);
 	}

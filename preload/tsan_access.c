@@ -33,9 +33,11 @@ static inline bool settles_word(struct am_cell *c, uintptr_t at, uint64_t bytes,
 
 	if (!writes && v->depth != 0 && am_lend_again(v, c, at, bytes, here.pc))
 		return true;
-	if (!writes && __atomic_load_n(&c->w, __ATOMIC_RELAXED) & AM_CELL_MANY) /* it matters */
+	enum { LENT_TO_MANY = AM_CELL_LENT | AM_CELL_MANY };
+	if (!writes && (__atomic_load_n(&c->w, __ATOMIC_RELAXED) & LENT_TO_MANY) == LENT_TO_MANY) /* it matters */
 		return am_lend_borrow(v, c, at, bytes, here);
-	return am_late_take(v, c, at, bytes, writes, here.pc) || (!writes && am_lend_borrow(v, c, at, bytes, here));
+	return am_late_take(v, c, at, bytes, writes, here.pc) || am_lend_beside(v, c, at, bytes, writes, here) ||
+	       (!writes && am_lend_borrow(v, c, at, bytes, here));
 }
 
 /* While `fast` is set: is there nothing more to do for an access to several words? */

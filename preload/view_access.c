@@ -39,13 +39,23 @@ static bool is_private(const struct am_view *v, uint64_t seen, const struct touc
 	       !am_filter_foreign(seen & AM_STRETCH_MASK, v->stretch);
 }
 
-/* What the cell does not hold after this access of its owner is told; is there anything? */
-static bool settle(struct am_view *v, const struct touch *a, struct am_cell c)
+/* A cell of this thread, from `old` to `next`. What it does not hold after this access is kept elsewhere, or told. False: as below. */
+static bool settle(struct am_view *v, const struct touch *a, struct am_cell *cell, struct am_cell old, struct am_cell next)
 {
-	return am_late_tell(v, a->word,
-			 a->writes ? am_filter_late_write(c, v->stretch, a->bytes)
-				   : am_filter_late_read(c, v->stretch, a->bytes, a->is_exact),
-			 a->writes, a->here);
+	const struct am_late late = a->writes ? am_filter_late_write(old, v->stretch, a->bytes)
+					      : am_filter_late_read(old, v->stretch, a->bytes, a->is_exact);
+	enum am_keep kept = AM_KEEP_NOT;
+
+	if (am_unlikely(late.bytes != 0) && am_late_may_tell(v, late.stretch)) {
+		kept = am_lend_keep(v, a->word, cell, old.w, next.w, late, a->writes, a->here);
+		if (kept == AM_KEEP_NOT && am_late_tell(v, a->word, late, a->writes, a->here))
+			next.w |= AM_CELL_LOGGED;
+	}
+	if (kept == AM_KEEP_NOT && next.w != old.w)
+		__atomic_store_n(&cell->w, next.w, __ATOMIC_RELAXED);
+	if (kept != AM_KEEP_AGAIN && next.r != old.r)
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+	return kept != AM_KEEP_AGAIN;
 }
 
 /* From `old` to `next`. A cell that changes hands does so in one step: the thread that comes second
@@ -58,13 +68,7 @@ static bool replace(struct am_view *v, const struct touch *a, struct am_cell *ce
 
 	if (is_foreign || old.w >> AM_BLOCK_SHIFT == 0)
 		return am_late_seize(v, a->word, cell, old, next, a->here);
-	if (settle(v, a, old))
-		next.w |= AM_CELL_LOGGED;
-	if (next.w != old.w)
-		__atomic_store_n(&cell->w, next.w, __ATOMIC_RELAXED);
-	if (next.r != old.r)
-		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
-	return true;
+	return settle(v, a, cell, old, next);
 }
 
 /* The cell as far as it matters. */

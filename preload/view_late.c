@@ -20,6 +20,7 @@ static struct block {
 	uint64_t first;	     /* the first stretch that matters in that generation */
 	uint64_t *places;
 	struct am_deferred *defer;
+	struct am_lane *lane;
 } blocks[AM_BLOCK_OTHER];
 
 void am_late_block(const struct am_view *v)
@@ -29,6 +30,12 @@ void am_late_block(const struct am_view *v)
 	b->thread = am_tls.id - 1;
 	b->places = v->places;
 	b->defer = v->defer;
+	b->lane = am_tls.lane;
+}
+
+struct am_lane *am_late_lane(uint64_t stretch)
+{
+	return blocks[stretch >> AM_BLOCK_SHIFT].lane;
 }
 
 /* ---- marks, and accesses told late ------------------------------------------------------------ */
@@ -218,10 +225,10 @@ static void meet(struct am_view *v, uintptr_t word, uint64_t open, struct am_her
 
 /*
  * What waits in another's list is told under the lock of its slot, taken before the cell is. So the item is there, and who takes the
- * cell next, from us, comes behind what we tell: it waits for the lock. `lent`: what others read here that the cell does not hold.
+ * cell next, from us, comes behind what we tell: it waits for the lock. `more`: what tables have of the word.
  */
 static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
-							 struct am_cell next, const struct am_late *lent, unsigned n_lent,
+							 struct am_cell next, const uint64_t *more, unsigned n_more,
 							 struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
@@ -236,10 +243,10 @@ static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintp
 		meet(v, word, open, here);
 		am_late_tell(v, word, am_filter_last_write(old), true, here);
 		am_late_tell(v, word, am_filter_last_read(old), false, here);
-		if (n_lent)
-			am_lend_purge(word);
-		for (unsigned i = 0; i < n_lent; i++)
-			am_late_tell(v, word, lent[i], false, here);
+		if (more)
+			am_lend_purge(word, old.w);
+		for (unsigned i = 0; i < n_more; i++)
+			am_late_tell(v, word, am_filter_rest(more[i]), more[i] & AM_KEPT_WRITE, here);
 	}
 	if (is_locked)
 		am_slot_unlock(slot);
@@ -247,19 +254,19 @@ static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintp
 }
 
 /* Apart, for the list is long. Who reads there from the exchange on reads what we do. */
-static __attribute__((noinline)) bool seize_lent(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
+static __attribute__((noinline)) bool seize_many(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
 						 struct am_cell next, struct am_here here)
 {
-	struct am_late lent[AM_LEND_READS];
-	const unsigned n = am_lend_collect(word, lent);
+	uint64_t more[AM_LEND_READS];
+	const unsigned n = am_lend_collect(word, old.w, more);
 
-	return seize(v, word, cell, old, next, lent, n, here);
+	return seize(v, word, cell, old, next, more, n, here);
 }
 
 bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
 		   struct am_here here)
 {
-	return am_unlikely(old.w & AM_CELL_MANY) ? seize_lent(v, word, cell, old, next, here)
+	return am_unlikely(old.w & AM_CELL_MANY) ? seize_many(v, word, cell, old, next, here)
 						 : seize(v, word, cell, old, next, NULL, 0, here);
 }
 
@@ -286,9 +293,9 @@ bool am_late_take_logged(const struct am_view *v, struct am_cell *cell, uint64_t
 	struct am_cell old = am_cell_load(cell);
 	bool matters;
 
-	if (am_unlikely((old.w & (AM_CELL_LENT | AM_CELL_LAZY)) != 0 || (old.r & AM_CELL_LAZY) != 0))
-		return false;
 	const bool is_ours = am_filter_same_block(old.w, v->stretch);
+	if (am_unlikely((old.w & (AM_CELL_LENT | AM_CELL_LAZY | (is_ours ? 0 : AM_CELL_MANY))) != 0 || (old.r & AM_CELL_LAZY) != 0))
+		return false;
 	if (is_ours)
 		matters = does_matter(&blocks[old.w >> AM_BLOCK_SHIFT], am_filter_newest(old));
 	else if (!can_take(old, &matters))
@@ -356,10 +363,10 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 	leave(ctx, word, am_filter_last_write(c), true);
 	leave(ctx, word, am_filter_last_read(c), false);
 	if (c.w & AM_CELL_MANY) {
-		struct am_late lent[AM_LEND_READS];
-		const unsigned n = am_lend_collect(word, lent);
+		uint64_t more[AM_LEND_READS];
+		const unsigned n = am_lend_collect(word, c.w, more);
 		for (unsigned i = 0; i < n; i++)
-			leave(ctx, word, lent[i], false);
+			leave(ctx, word, am_filter_rest(more[i]), more[i] & AM_KEPT_WRITE);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * Cells that several threads read (lend.h). Runs in application threads.
+ * Cells that several threads read, and what cells do not hold (lend.h). Runs in application threads.
  */
 /* SPDX-License-Identifier: MIT */
 #include "preload/lend.h"
@@ -10,13 +10,13 @@
 #include "preload/lane.h"
 
 /*
- * One thread's reads of words. Written by that thread, in an order by which others see whole ones; emptied by all. The words of a set and the
- * newest reads of each are one line of the cache, the older ones another.
+ * What one thread did to words. Written by that thread, in an order by which others see whole ones; emptied by all. The words of a set and the
+ * newest of each are one line of the cache, the older ones another.
  */
 enum { SETS_LOG2 = 11, WAYS = 4 };
 struct set {
 	uint64_t word[WAYS]; /* 0: empty */
-	uint64_t read[AM_FILTER_KEPT][WAYS];
+	uint64_t kept[AM_FILTER_KEPT][WAYS];
 } __attribute__((aligned(64)));
 struct am_lents {
 	struct set at[1 << SETS_LOG2];
@@ -48,10 +48,10 @@ static struct lent find(struct am_lents *table, uintptr_t word)
 	return (struct lent){NULL, 0};
 }
 
-static void get(struct lent l, uint64_t read[AM_FILTER_KEPT])
+static void get(struct lent l, uint64_t kept[AM_FILTER_KEPT])
 {
 	for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
-		read[k] = __atomic_load_n(&l.set->read[k][l.way], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+		kept[k] = __atomic_load_n(&l.set->kept[k][l.way], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
 }
 
 /* This thread's, made if need be; NULL: too many have one, or no memory. */
@@ -69,7 +69,8 @@ static struct am_lents *own_table(void)
 	if (!table)
 		return NULL;
 	__atomic_store_n(&tables[mine], table, __ATOMIC_RELEASE); /* partner: table_at */
-	return lane->lents = table;
+	__atomic_store_n(&lane->lents, table, __ATOMIC_RELEASE); /* partner: tables_of */
+	return table;
 }
 
 /* NULL: not made yet, or there are not so many. */
@@ -85,29 +86,50 @@ static uint32_t count_tables(void)
 	return n < AM_LEND_TABLES ? n : AM_LEND_TABLES;
 }
 
-unsigned am_lend_collect(uintptr_t word, struct am_late reads[AM_LEND_READS])
+/* Which tables may have something of a word whose w that is: the owner's, unless it is lent. */
+struct range {
+	uint32_t i, end;
+	struct am_lents *only;
+};
+
+static struct range tables_of(uint64_t w)
+{
+	if (w & AM_CELL_LENT)
+		return (struct range){0, count_tables(), NULL};
+	struct am_lents *only = __atomic_load_n(&am_late_lane(w & AM_STRETCH_MASK)->lents, __ATOMIC_ACQUIRE); /* partner: own_table */
+	return (struct range){0, only != NULL, only};
+}
+
+static struct am_lents *next_table(struct range *r)
+{
+	const uint32_t i = r->i++;
+
+	return r->only ? r->only : table_at(i);
+}
+
+unsigned am_lend_collect(uintptr_t word, uint64_t w, uint64_t all[AM_LEND_READS])
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < count_tables(); i++) {
-		const struct lent l = find(table_at(i), word);
-		uint64_t read[AM_FILTER_KEPT];
+	for (struct range r = tables_of(w); r.i < r.end;) {
+		const struct lent l = find(next_table(&r), word);
+		uint64_t kept[AM_FILTER_KEPT];
 		if (!l.set)
 			continue;
-		get(l, read);
+		get(l, kept);
 		if (__atomic_load_n(&l.set->word[l.way], __ATOMIC_RELAXED) != word)
 			continue;
 		for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
-			if (read[k])
-				reads[n++] = am_filter_rest(read[k]);
+			if (kept[k])
+				all[n++] = kept[k];
 	}
 	return n;
 }
 
-void am_lend_purge(uintptr_t word)
+void am_lend_purge(uintptr_t word, uint64_t w)
 {
-	for (uint32_t i = 0; i < count_tables(); i++) {
-		const struct lent l = find(table_at(i), word);
+	for (struct range r = tables_of(w); r.i < r.end;) {
+		const struct lent l = find(next_table(&r), word);
 		uint64_t seen = word;
 		if (l.set)
 			__atomic_compare_exchange_n(&l.set->word[l.way], &seen, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -147,19 +169,19 @@ void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
 
 /* ---- reads ------------------------------------------------------------------------------------ */
 
-/* A read that no place holds any longer is told. Then something here was logged, for the one who uses the memory anew: a bit of the cell. */
-static uint64_t tell(struct am_view *v, uintptr_t word, struct am_late read, struct am_here here)
+/* What no place holds any longer is told. Then something here was logged, for the one who uses the memory anew: a bit of the cell. */
+static uint64_t tell(struct am_view *v, uintptr_t word, uint64_t kept, struct am_here here)
 {
-	return am_late_tell(v, word, read, false, here) ? AM_CELL_EVER : 0;
+	return am_late_tell(v, word, am_filter_rest(kept), kept & AM_KEPT_WRITE, here) ? AM_CELL_EVER : 0;
 }
 
-static void push_out(struct am_view *v, uintptr_t word, const uint64_t read[AM_FILTER_KEPT], struct am_here here)
+static void push_out(struct am_view *v, uintptr_t word, const uint64_t kept[AM_FILTER_KEPT], struct am_here here)
 {
 	struct am_cell *cell = am_shadow_find(word);
 	uint64_t ever = 0;
 
 	for (unsigned i = AM_FILTER_KEPT; i-- > 0;)
-		ever |= tell(v, word, am_filter_rest(read[i]), here);
+		ever |= tell(v, word, kept[i], here);
 	if (cell && ever)
 		__atomic_fetch_or(&cell->w, ever, __ATOMIC_RELAXED);
 }
@@ -169,35 +191,35 @@ static struct lent make_place(struct am_view *v, struct am_lents *table, uintptr
 {
 	struct lent l = find(table, word);
 	struct set *set = set_of(table, word);
-	uint64_t read[AM_FILTER_KEPT];
+	uint64_t kept[AM_FILTER_KEPT];
 
 	for (unsigned i = 0; i < WAYS && !l.set; i++)
-		if (set->word[i] == 0 || !am_late_may_tell(v, set->read[0][i] & AM_STRETCH_MASK))
+		if (set->word[i] == 0 || !am_late_may_tell(v, set->kept[0][i] & AM_STRETCH_MASK))
 			l = (struct lent){set, i};
 	if (!l.set && !v->is_waiting) {
 		l = (struct lent){set, v->stretch >> AM_STRETCH_SHIFT & (WAYS - 1)};
-		get(l, read);
-		push_out(v, set->word[l.way], read, here);
+		get(l, kept);
+		push_out(v, set->word[l.way], kept, here);
 	}
 	return l;
 }
 
-/* In steps by which others see no read beside a word that is not its own, nor lose one that only goes to another place: they look from the
+/* In steps by which others see nothing beside a word that is not its own, nor lose one that only goes to another place: they look from the
  * first on. */
-static void put(struct lent l, uintptr_t word, const uint64_t read[AM_FILTER_KEPT])
+static void put(struct lent l, uintptr_t word, const uint64_t kept[AM_FILTER_KEPT])
 {
 	struct set *set = l.set;
 
 	if (set->word[l.way] != word)
 		__atomic_store_n(&set->word[l.way], 0, __ATOMIC_RELAXED);
 	for (unsigned k = AM_FILTER_KEPT; k-- > 0;)
-		if (set->read[k][l.way] != read[k])
-			__atomic_store_n(&set->read[k][l.way], read[k], __ATOMIC_RELEASE); /* partner: get */
+		if (set->kept[k][l.way] != kept[k])
+			__atomic_store_n(&set->kept[k][l.way], kept[k], __ATOMIC_RELEASE); /* partner: get */
 	__atomic_store_n(&set->word[l.way], word, __ATOMIC_RELEASE); /* partner: find */
 }
 
-/* Reads of this or an earlier stretch of this thread, into its table. `w`: what the cell's is to be. */
-static bool enter(struct am_view *v, uintptr_t word, uint64_t stretch, uint64_t bytes, uint64_t *w, struct am_here here)
+/* Of this or an earlier stretch of this thread, into its table. `w`: what the cell's is to be. */
+static bool enter(struct am_view *v, uintptr_t word, struct am_late late, bool writes, uint64_t *w, struct am_here here)
 {
 	struct am_lents *table = own_table();
 
@@ -206,16 +228,24 @@ static bool enter(struct am_view *v, uintptr_t word, uint64_t stretch, uint64_t 
 	const struct lent l = make_place(v, table, word, here);
 	if (!l.set)
 		return false;
-	uint64_t read[AM_FILTER_KEPT] = {0};
+	uint64_t kept[AM_FILTER_KEPT] = {0};
 	if (l.set->word[l.way] == word)
-		get(l, read);
-	*w |= AM_CELL_MANY | tell(v, word, am_filter_keep(read, stretch, bytes), here);
+		get(l, kept);
+	*w |= am_filter_many(writes) | tell(v, word, am_filter_keep(kept, late, writes), here);
 	if (am_tls.event) /* below a handler of this very thread */
 		return false;
 	am_defer_enter(here);
-	put(l, word, read);
+	put(l, word, kept);
 	am_defer_leave();
 	return true;
+}
+
+static void remove_entry(uintptr_t word)
+{
+	const struct lent l = find(am_tls.lane->lents, word);
+
+	if (l.set)
+		__atomic_store_n(&l.set->word[l.way], 0, __ATOMIC_RELAXED);
 }
 
 /*
@@ -225,10 +255,9 @@ static bool enter(struct am_view *v, uintptr_t word, uint64_t stretch, uint64_t 
 static void withdraw(const struct am_cell *cell, uint64_t old, uintptr_t word)
 {
 	const bool is_same = ((__atomic_load_n(&cell->w, __ATOMIC_RELAXED) ^ old) & AM_NEWEST_MASK) == 0;
-	const struct lent l = find(am_tls.lane->lents, word);
 
-	if (l.set && !(is_same && old & AM_CELL_MANY))
-		__atomic_store_n(&l.set->word[l.way], 0, __ATOMIC_RELAXED);
+	if (!(is_same && old & AM_CELL_MANY))
+		remove_entry(word);
 }
 
 /* Reads of an earlier stretch that r will not hold: into the table, unless they do not matter any more; or they are told. */
@@ -236,15 +265,15 @@ static void keep_left(struct am_view *v, uintptr_t word, struct am_late left, ui
 {
 	if (!left.bytes || !am_late_may_tell(v, left.stretch))
 		return;
-	if (!enter(v, word, left.stretch, left.bytes, w, here))
-		*w |= tell(v, word, left, here);
+	if (!enter(v, word, left, false, w, here) && am_late_tell(v, word, left, false, here))
+		*w |= AM_CELL_EVER;
 }
 
 static bool has_entered(const struct am_view *v, uintptr_t word, uint64_t bytes)
 {
 	const struct lent l = find(am_tls.lane->lents, word);
 
-	return l.set && am_filter_has(l.set->read[0][l.way], v->stretch, bytes);
+	return l.set && am_filter_has(l.set->kept[0][l.way], v->stretch, bytes);
 }
 
 /* In one step, unless it stays as it was; then is it still so? A store into the other half comes before. */
@@ -281,7 +310,7 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;
 	}
-	if (!enter(v, word, stretch, bytes, &next.w, here))
+	if (!enter(v, word, (struct am_late){stretch, bytes}, false, &next.w, here))
 		return AM_LEND_NOT;
 	if (next.r != old.r) /* what the owner has seen */
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
@@ -289,4 +318,38 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 		return AM_LEND_DONE;
 	withdraw(cell, old.w, word);
 	return AM_LEND_AGAIN;
+}
+
+/* ---- what the owner did before ---------------------------------------------------------------- */
+
+enum am_keep am_lend_keep(struct am_view *v, uintptr_t word, struct am_cell *cell, uint64_t old, uint64_t next, struct am_late late,
+			  bool writes, struct am_here here)
+{
+	if (am_tls.event || am_filter_same_stretch(late.stretch, v->stretch) || !enter(v, word, late, writes, &next, here))
+		return AM_KEEP_NOT;
+	if (put_w(cell, old, next))
+		return AM_KEEP_DONE;
+	/* Who took the cell has told all that it said. Who borrows it leaves the table alone. */
+	const bool is_ours = am_filter_same_block(__atomic_load_n(&cell->w, __ATOMIC_RELAXED), old);
+	if (!(is_ours && old & AM_CELL_MANY))
+		remove_entry(word);
+	return AM_KEEP_AGAIN;
+}
+
+bool am_lend_beside(struct am_view *v, struct am_cell *cell, uintptr_t address, uint64_t bytes, bool writes, struct am_here here)
+{
+	const struct am_cell old = am_cell_load(cell);
+	const bool is_ours = am_filter_same_block(old.w, v->stretch) && !(old.w & AM_CELL_LENT);
+
+	if (!is_ours || am_filter_decide(old, v->stretch, bytes, writes, v->depth != 0, true, 1) != AM_FILTER_LAZY)
+		return false;
+	const struct am_late late = writes ? am_filter_late_write(old, v->stretch, bytes)
+					   : am_filter_late_read(old, v->stretch, bytes, false);
+	const struct am_cell next = am_filter_lazy(old, v->stretch, bytes, writes);
+	if (late.bytes == 0 || am_lend_keep(v, address & ~(uintptr_t)7, cell, old.w, next.w, late, writes, here) != AM_KEEP_DONE)
+		return false;
+	if (!writes)
+		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
+	am_view_put_place(am_view_place(v->places, cell, writes), address, here.pc);
+	return true;
 }

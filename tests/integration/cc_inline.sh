@@ -71,7 +71,7 @@ $(objdump -d looked.o | grep -cE 'nopl .*\(%rbx,%rcx,1\)')"
 # A layout that the preload library does not have any more: the stub library's makes it ask.
 mkdir old
 atommon-cc -g -O2 -c "$plain/drawn.c" -o old/drawn.o
-objcopy --redefine-sym __atommon_view2=__atommon_view1 old/drawn.o
+objcopy --redefine-sym __atommon_view3=__atommon_view2 old/drawn.o
 check "a program of an old layout builds" atommon-cc old/drawn.o order.o -o old/drawn -lpthread
 
 lines() { # lines BUILT: those of its reports are where such an access is

@@ -9,20 +9,29 @@
 
 /* ---- lent cells, as in preload/view_lend.c ----------------------------------------------------- */
 
-static uint64_t n_lent, n_lent_many, n_lent_linked, n_lent_again, n_lent_left;
+static uint64_t n_lent, n_lent_many, n_lent_linked, n_lent_again, n_lent_left, n_kept, n_kept_writes, n_kept_told;
 
-/* Reads of others that no cell holds. */
-static bool tell_lent(int t, int word)
+/* The owner's table, or all if the cell is lent. */
+static bool may_have(int i, uint64_t w)
+{
+	return w & AM_CELL_LENT || w >> AM_BLOCK_SHIFT == (uint64_t)(i + 1);
+}
+
+/* What no cell holds. */
+static bool tell_many(int t, int word, uint64_t w)
 {
 	bool is_told = false;
 
 	for (int i = 0; i < THREADS; i++) {
 		struct lent *l = &thin.lent[i][word % LENT];
-		if (l->word != word + 1)
+		if (l->word != word + 1 || !may_have(i, w))
 			continue;
 		l->word = 0;
-		for (int k = 0; k < AM_FILTER_KEPT; k++)
-			is_told |= tell_late(t, word, am_filter_rest(l->read[k]), false);
+		for (int k = 0; k < AM_FILTER_KEPT; k++) {
+			const bool was_told = tell_late(t, word, am_filter_rest(l->kept[k]), l->kept[k] & AM_KEPT_WRITE);
+			n_kept_told += was_told && !(w & AM_CELL_LENT);
+			is_told |= was_told;
+		}
 	}
 	return is_told;
 }
@@ -33,7 +42,7 @@ static bool tell_all(int t, int word, struct am_cell c)
 	bool is_told = tell_late(t, word, am_filter_last_write(c), true);
 
 	is_told |= tell_late(t, word, am_filter_last_read(c), false);
-	return is_told | (c.w & AM_CELL_MANY ? tell_lent(t, word) : 0);
+	return is_told | (c.w & AM_CELL_MANY ? tell_many(t, word, c.w) : 0);
 }
 
 /* An edge leads from what was told of the cell to an access that is logged. */
@@ -47,22 +56,22 @@ static void link_to(int t, struct am_cell c, uint64_t bytes)
 		thin.linked[t][owner] = stretch;
 }
 
-/* A read that no place holds any longer: then something there was logged. */
-static uint64_t tell_left(int t, int word, struct am_late read)
+/* What no place holds any longer: then something there was logged. */
+static uint64_t tell_left(int t, int word, uint64_t kept)
 {
-	return tell_late(t, word, read, false) ? AM_CELL_EVER : 0;
+	return tell_late(t, word, am_filter_rest(kept), kept & AM_KEPT_WRITE) ? AM_CELL_EVER : 0;
 }
 
-/* Into the table, those of this or an earlier stretch. */
-static void put_lent(int t, int word, uint64_t stretch, uint64_t bytes)
+/* Into the table, of this or an earlier stretch. */
+static void put_lent(int t, int word, struct am_late late, bool writes)
 {
 	struct lent *l = &thin.lent[t][word % LENT];
 
 	for (int k = AM_FILTER_KEPT; l->word && l->word != word + 1 && k-- > 0;)
-		thin.cell[l->word - 1].w |= tell_left(t, l->word - 1, am_filter_rest(l->read[k]));
+		thin.cell[l->word - 1].w |= tell_left(t, l->word - 1, l->kept[k]);
 	if (l->word != word + 1)
 		*l = (struct lent){.word = word + 1};
-	thin.cell[word].w |= AM_CELL_MANY | tell_left(t, word, am_filter_keep(l->read, stretch, bytes));
+	thin.cell[word].w |= am_filter_many(writes) | tell_left(t, word, am_filter_keep(l->kept, late, writes));
 }
 
 /* The usual case in one go, as am_lend_again does it. */
@@ -90,7 +99,7 @@ static bool lends(int t, int word, uint64_t bytes)
 	if (thin.depth[t] == 0 || owner < 0 || owner >= THREADS || (owner == t && !(c->w & AM_CELL_LENT)))
 		return false;
 	if (c->w & AM_CELL_LENT &&
-	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->read[0], stretch, bytes))))
+	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->kept[0], stretch, bytes))))
 		return true;
 	const bool is_linked = thin.linked[t][owner] >= wrote;
 	const bool is_behind = owner == t || !matters_of(owner, wrote) || is_linked;
@@ -102,13 +111,13 @@ static bool lends(int t, int word, uint64_t bytes)
 	if (am_filter_has_room(next, stretch) || !matters_of((int)(next.r >> AM_BLOCK_SHIFT) - 1, next.r & AM_STRETCH_MASK)) {
 		const struct am_late left = am_filter_left(next.r, stretch, bytes);
 		if (left.bytes && matters_to(t, left.stretch)) {
-			put_lent(t, word, left.stretch, left.bytes);
+			put_lent(t, word, left, false);
 			n_lent_left++;
 		}
 		next.w |= c->w;
 		next.r = am_filter_borrow(next, stretch, bytes);
 	} else {
-		put_lent(t, word, stretch, bytes);
+		put_lent(t, word, (struct am_late){stretch, bytes}, false);
 		next.w |= c->w;
 		n_lent_many++;
 	}
@@ -117,21 +126,24 @@ static bool lends(int t, int word, uint64_t bytes)
 	return true;
 }
 
-/* What the cell will not hold after this access is told; then something here was logged. `is_taken`: all of it. */
+/* What the cell will not hold after this access is kept, or told: what is to be in w of it then. `is_taken`: all of it. */
 static uint64_t settle(int t, int word, uint64_t bytes, bool writes, bool is_exact, bool is_taken)
 {
-	const struct am_cell *c = &thin.cell[word];
-	bool is_told;
+	struct am_cell *c = &thin.cell[word];
 
-	if (is_taken) {
-		is_told = tell_all(t, word, *c);
-	} else {
-		is_told = tell_late(t, word,
-				    writes ? am_filter_late_write(*c, thin.stretch[t], bytes)
-					   : am_filter_late_read(*c, thin.stretch[t], bytes, is_exact),
-				    writes);
-	}
-	return is_told ? AM_CELL_LOGGED : 0;
+	if (is_taken)
+		return tell_all(t, word, *c) ? AM_CELL_LOGGED : 0;
+	const struct am_late late = writes ? am_filter_late_write(*c, thin.stretch[t], bytes)
+					   : am_filter_late_read(*c, thin.stretch[t], bytes, is_exact);
+	if (!late.bytes || am_filter_same_stretch(late.stretch, thin.stretch[t]) || !matters_to(t, late.stretch) || ++thin.n_settled % 4 == 0) /* no place */
+		return tell_late(t, word, late, writes) ? AM_CELL_LOGGED : 0;
+	const uint64_t before = c->w;
+	put_lent(t, word, late, writes);
+	n_kept++;
+	n_kept_writes += writes;
+	const uint64_t more = c->w & AM_CELL_STAYS;
+	c->w = before;
+	return more;
 }
 
 /* The cell as far as it matters. */
@@ -168,8 +180,10 @@ static void force(int t, int word, uint64_t bytes, bool writes, bool is_exact)
 
 	if (am_filter_foreign(c.w, thin.stretch[t]))
 		meet(t, word, thin.cell[word]);
-	settle(t, word, bytes, writes, is_exact, am_filter_foreign(w, thin.stretch[t]) || w & AM_CELL_LENT);
+	const uint64_t more =
+		settle(t, word, bytes, writes, is_exact, am_filter_foreign(w, thin.stretch[t]) || w & AM_CELL_LENT);
 	thin.cell[word] = am_filter_logged(c, thin.stretch[t], bytes, writes, is_exact);
+	thin.cell[word].w |= more;
 	if (!writes)
 		note_read(t, word, bytes, is_exact);
 	flush(t); /* another's region may have begun to count */
@@ -299,6 +313,7 @@ static bool wants(int t, int word, uint64_t bytes, bool writes, bool may_be_lazy
 	flush(t);
 	thin.reached[t] = thin.generation;
 	*c = am_filter_logged(seen, thin.stretch[t], bytes, writes, is_exact);
+	c->w |= logged;
 	return true;
 }
 
@@ -346,10 +361,10 @@ static void thin_alloc_word(int t, int word)
 {
 	const bool is_told = (thin.cell[word].w & AM_CELL_EVER) && thin.open;
 
-	thin.cell[word] = (struct am_cell){0, 0};
 	for (int i = 0; i < THREADS; i++)
-		if (thin.lent[i][word % LENT].word == word + 1)
+		if (thin.lent[i][word % LENT].word == word + 1 && thin.cell[word].w & AM_CELL_MANY && may_have(i, thin.cell[word].w))
 			thin.lent[i][word % LENT].word = 0;
+	thin.cell[word] = (struct am_cell){0, 0};
 	for (int i = 0; i < THREADS; i++) { /* who freed it told the list, or took it out: am_exact_gone */
 		int kept = 0;
 		for (int k = 0; k < thin.n_items[i]; k++)

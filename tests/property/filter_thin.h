@@ -11,7 +11,7 @@
 #include "preload/filter.h"
 #include "tests/property/filter_graph.h"
 
-enum { ITEMS = 4, LENT = 3 }; /* that wait; places of a table of lent cells */
+enum { ITEMS = 4, LENT = 3 }; /* that wait; places of a table (preload/lend.h) */
 
 /* The filter's state as preload/view.c keeps it, and where its events go. */
 static struct {
@@ -29,6 +29,7 @@ static struct {
 	struct access item[THREADS][ITEMS]; /* of the open region, which is not exposed */
 	int n_items[THREADS];
 	int n_marks, n_late, n_untold;
+	unsigned n_settled;
 	/* Of the newest stretch that read there: bytes by exact reads, and by others. */
 	struct {
 		uint64_t stretch, exact, plain;
@@ -44,7 +45,7 @@ static struct {
 	uint64_t linked[THREADS][THREADS];
 	struct lent {
 		int word; /* + 1 */
-		uint64_t read[AM_FILTER_KEPT];
+		uint64_t kept[AM_FILTER_KEPT];
 	} lent[THREADS][LENT];
 	struct am_mem mem, twin_mem;
 	struct am_checker *checker;

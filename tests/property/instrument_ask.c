@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 		uint64_t *place = am_view_place(places, c, writes);
 		bool has_place = false;
 
-		c[0] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};
+		c[0] = (struct am_cell){draw_word(AM_CELL_NOW) | (draw(6) ? 0 : AM_CELL_MANY), draw_word(0)};
 		if (draw(8) == 0) /* lent: all of it is hidden */
 			c[0].w |= AM_CELL_LENT | AM_CELL_MORE;
 		c[1] = (struct am_cell){draw_word(AM_CELL_NOW), draw_word(0)};

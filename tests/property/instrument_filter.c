@@ -39,7 +39,7 @@ static struct result run(bool checks, enum pausing pausing)
 	int tx[THREADS], depth[THREADS] = {0};
 	const unsigned threads = 2 + pick(THREADS - 1), words = 1 + pick(WORDS);
 	const unsigned eagerness = 2 + pick(8); /* how often a region begins or ends */
-	const unsigned home = pick(5), whole = pick(3), frees = pick(2) ? 12 : 1000;
+	const unsigned home = pick(5), shape = pick(5), frees = pick(2) ? 12 : 1000;
 	const unsigned exact = pausing != PAUSES_NOT ? 2 : pick(2) ? 2 + pick(3) : 12; /* one access in so many is atomic */
 	const unsigned adds = pick(2) ? pick(5) : 0; /* of four writes so many commute */
 	const unsigned reads = pick(3) ? 2 + pick(6) : 8 + pick(24); /* one access in so many writes */
@@ -91,7 +91,7 @@ static struct result run(bool checks, enum pausing pausing)
 		} else {
 			const bool is_free = pick(frees) == 0, may_be_lazy = pick(exact) != 0;
 			const bool writes = pick(reads) == 0 || is_free;
-			const unsigned size = whole ? 8 : 1u << pick(4);
+			const unsigned size = shape < 2 ? 8 : 1u << pick(shape); /* fields of a struct, or whole words */
 			uint64_t bytes[2] = {am_filter_bytes(pick(8 / size) * size, size), 0};
 			if (word + 1 < (int)words && pick(6) == 0) {
 				bytes[0] = am_filter_bytes(4, 4);
@@ -185,6 +185,9 @@ int main(int argc, char **argv)
 	const unsigned long unlocked = count_false(seed, runs / 2, PAUSES_UNLOCKED);
 	printf("%s 9 - without the lock %lu have\n", unlocked || runs < 10000 ? "ok" : "not ok", unlocked);
 	printf("%s 10 - outside regions %llu cells became nobody's\n", n_vacant ? "ok" : "not ok", (unsigned long long)n_vacant);
-	printf("1..10\n");
+	printf("%s 11 - %llu accesses of earlier stretches were kept, %llu of them writes; %llu of them told later\n",
+	       n_kept && n_kept_writes && n_kept_told ? "ok" : "not ok", (unsigned long long)n_kept, (unsigned long long)n_kept_writes,
+	       (unsigned long long)n_kept_told);
+	printf("1..11\n");
 	return bad + bad_live + bad_short + bad_exact + bad_paused != 0;
 }
