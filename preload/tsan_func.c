@@ -89,7 +89,8 @@ static __attribute__((noinline)) void leave_slowly(struct am_here here)
 	if (!lane)
 		return;
 	leave_older(lane, here.cfa, here);
-	if (lane->functions_beyond)
+	/* Of those left by a jump the count may still tell. */
+	if (lane->functions_beyond && lane->n_functions == AM_FUNCTIONS_MAX)
 		lane->functions_beyond--;
 	else if (lane->n_functions > 0)
 		leave_newest(lane, here);

@@ -5,11 +5,13 @@
  *   second  the same in `second`, which `first` calls, after it called and returned from others
  *   jumped  in a region that begins after another was left by longjmp out of three functions
  *   behind  the other thread comes behind such a jump, and its region: nothing is broken
+ *   sunk    in a region that is told a jump goes from deeper than functions are kept to where it is still deeper; then as `after`
  *   after   two regions, one after the other: what comes between them breaks none
  * The order of steps in the two threads is forced by a variable that the monitor does not see.
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +105,38 @@ NOINLINE static void half(void)
 	twig(2);
 }
 
+NOINLINE static void sink(int depth)
+{
+	own++;
+	if (depth == 80)
+		longjmp(out, 1);
+	if (depth != 70 || !setjmp(out))
+		sink(depth + 1);
+	own++;
+}
+
+NOINLINE static void sunk(void)
+{
+	static sem_t any;
+
+	sem_init(&any, 0, 0); /* is always told */
+	own++;
+	sink(1);
+}
+
+/* Farther from the stack's start than `sunk`. */
+NOINLINE static void two_halves(void)
+{
+	volatile char room[4096];
+
+	room[0] = 0;
+	half();
+	reach(1);
+	await(2);
+	half();
+	room[1] = 0;
+}
+
 static void *writer(void *unused)
 {
 	await(1);
@@ -128,13 +162,11 @@ int main(int argc, char **argv)
 		jump(2);
 	if (is("behind"))
 		deeper();
-	if (is("after")) {
-		half();
-		reach(1);
-		await(2);
-		half();
-	}
-	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind")); i++)
+	if (is("sunk"))
+		sunk();
+	if (is("after") || is("sunk"))
+		two_halves();
+	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind") && !is("sunk")); i++)
 		outer();
 	pthread_join(t, NULL);
 	printf("%ld\n", shared);
