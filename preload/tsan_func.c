@@ -55,6 +55,7 @@ void am_function_jump(uintptr_t sp, struct am_here here)
 {
 	struct am_lane *lane = am_tls.lane;
 
+	am_log_jump(sp);
 	if (lane && lane->functions_of == am_tls.id)
 		leave_older(lane, sp, here);
 }
@@ -67,6 +68,7 @@ static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_he
 
 	if (!lane)
 		return;
+	am_log_bury(here);
 	leave_older(lane, here.cfa + 1, here);
 	if (lane->n_functions == AM_FUNCTIONS_MAX) {
 		lane->functions_beyond++;
@@ -88,6 +90,10 @@ static __attribute__((noinline)) void leave_slowly(struct am_here here)
 
 	if (!lane)
 		return;
+	am_log_bury(here);
+	/* What was not written, or was being taken off, when a handler left it by a jump. */
+	while (lane->n_functions > 0 && am_enter_newest(lane) == AM_FUNCTION_NONE)
+		lane->n_functions--;
 	leave_older(lane, here.cfa, here);
 	/* Of those left by a jump the count may still tell. */
 	if (lane->functions_beyond && lane->n_functions == AM_FUNCTIONS_MAX)
