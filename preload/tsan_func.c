@@ -66,7 +66,7 @@ static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_he
 	struct am_lane *lane = own_lane();
 	const struct am_function *f = &am_functions[number - 1];
 
-	if (!lane)
+	if (!lane || am_tls.muted)
 		return;
 	am_log_bury(here);
 	leave_older(lane, here.cfa + 1, here);
@@ -88,7 +88,7 @@ static __attribute__((noinline)) void leave_slowly(struct am_here here)
 {
 	struct am_lane *lane = own_lane();
 
-	if (!lane)
+	if (!lane || am_tls.muted)
 		return;
 	am_log_bury(here);
 	/* What was not written, or was being taken off, when a handler left it by a jump. */

@@ -153,6 +153,8 @@ void am_view_begin(void)
 {
 	struct am_view *v = &am_view;
 
+	if (am_tls.muted) /* what is open is the parent's */
+		return;
 	if (v->depth++ != 0)
 		return;
 	am_view_new_stretch(v);
@@ -166,7 +168,7 @@ void am_view_end(void)
 {
 	struct am_view *v = &am_view;
 
-	if (v->depth == 0 || --v->depth != 0)
+	if (am_tls.muted || v->depth == 0 || --v->depth != 0)
 		return;
 	am_late_matter(v);
 	v->reached = am_view_now().generation;

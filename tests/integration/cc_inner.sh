@@ -8,9 +8,9 @@ for cc in gcc clang-14; do
 	command -v $cc >/dev/null || continue
 	export ATOMMON_CC=$cc
 	check "$cc: builds" atommon-cc -O1 -g "$TOP/tests/prog/plain/inner.c" -o inner -lpthread
-	for mode in calm first second jumped behind sunk after; do
+	for mode in calm first second jumped spawned behind sunk after; do
 		rm -f log
-		globs=fn:outer,fn:first,fn:second,fn:twig,fn:leaf,fn:jump,fn:half,fn:sunk,fn:sink
+		globs=fn:outer,fn:first,fn:second,fn:twig,fn:leaf,fn:jump,fn:half,fn:sunk,fn:sink,fn:child
 		preload ATOMMON_ATOMIC=$globs ATOMMON_VERBOSE=1 ATOMMON_LOG=log ./inner $mode >out 2>&1
 		echo "# $cc, $mode: $(grep -h ' events, ' log out)"
 		same "$cc, $mode: output" "$(./inner $mode)" "$(head -1 out)"
@@ -20,7 +20,7 @@ for cc in gcc clang-14; do
 		*) check "$cc, $mode: reported" grep -q 'Region "outer" was not atomic' log ;;
 		esac
 		case $mode in
-		first | jumped) names=first ;;
+		first | jumped | spawned) names=first ;;
 		second) names="first second" ;;
 		*) names= ;;
 		esac

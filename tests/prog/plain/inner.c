@@ -4,6 +4,7 @@
  *   first   the region is broken in `first`, which reads what another thread wrote meanwhile
  *   second  the same in `second`, which `first` calls, after it called and returned from others
  *   jumped  in a region that begins after another was left by longjmp out of three functions
+ *   spawned as first, behind a function that was entered in a child of vfork, which ended in it
  *   behind  the other thread comes behind such a jump, and its region: nothing is broken
  *   sunk    in a region that is told a jump goes from deeper than functions are kept to where it is still deeper; then as `after`
  *   after   two regions, one after the other: what comes between them breaks none
@@ -15,6 +16,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "order.h"
 
@@ -124,6 +127,21 @@ NOINLINE static void sunk(void)
 	sink(1);
 }
 
+NOINLINE static void child(void)
+{
+	own++;
+	_exit(0);
+}
+
+NOINLINE static void spawn(void)
+{
+	const pid_t pid = vfork();
+
+	if (pid == 0)
+		child();
+	waitpid(pid, NULL, 0);
+}
+
 /* Farther from the stack's start than `sunk`. */
 NOINLINE static void two_halves(void)
 {
@@ -164,6 +182,8 @@ int main(int argc, char **argv)
 		deeper();
 	if (is("sunk"))
 		sunk();
+	for (int i = 0; is("spawned") && i < 3; i++)
+		spawn();
 	if (is("after") || is("sunk"))
 		two_halves();
 	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind") && !is("sunk")); i++)
