@@ -4,6 +4,8 @@
  * fn: globs, and one look-up with them; in code by clang, which does not ask twice, one load.
  */
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
+
 #include "preload/enter.h"
 #include "preload/export.h"
 #include "preload/runtime.h"
@@ -51,13 +53,32 @@ static void leave_older(struct am_lane *lane, uintptr_t cfa, struct am_here here
 	}
 }
 
+/* Frames of the alternate signal stack, if a jump leaves it for one that lies below. */
+static void leave_alternate(struct am_lane *lane, uintptr_t sp, struct am_here here)
+{
+	stack_t ss;
+
+	if (sigaltstack(NULL, &ss) != 0 || !(ss.ss_flags & SS_ONSTACK))
+		return;
+	const uintptr_t low = (uintptr_t)ss.ss_sp;
+	if (sp - low < ss.ss_size)
+		return;
+	while (lane->n_functions > 0 && am_enter_newest(lane) - low < ss.ss_size) {
+		lane->functions_beyond = 0;
+		leave_newest(lane, here);
+	}
+}
+
 void am_function_jump(uintptr_t sp, struct am_here here)
 {
 	struct am_lane *lane = am_tls.lane;
 
 	am_log_jump(sp);
-	if (lane && lane->functions_of == am_tls.id)
-		leave_older(lane, sp, here);
+	if (!lane || lane->functions_of != am_tls.id)
+		return;
+	leave_older(lane, sp, here);
+	if (am_unlikely(sp < here.cfa)) /* to another stack */
+		leave_alternate(lane, sp, here);
 }
 
 /* Deeper than the array holds, calls are only counted: they are inside a region anyway. */

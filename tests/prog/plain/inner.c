@@ -4,6 +4,7 @@
  *   first   the region is broken in `first`, which reads what another thread wrote meanwhile
  *   second  the same in `second`, which `first` calls, after it called and returned from others
  *   jumped  in a region that begins after another was left by longjmp out of three functions
+ *   aside   behind a jump out of a function that was entered in a signal handler, on a stack that lies nearer to the start; then as `after`
  *   spawned as first, behind a function that was entered in a child of vfork, which ended in it
  *   behind  the other thread comes behind such a jump, and its region: nothing is broken
  *   sunk    in a region that is told a jump goes from deeper than functions are kept to where it is still deeper; then as `after`
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -142,7 +144,19 @@ NOINLINE static void spawn(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Farther from the stack's start than `sunk`. */
+NOINLINE static void handle(void)
+{
+	own++;
+	longjmp(out, 1);
+}
+
+UNSEEN static void on_signal(int sig)
+{
+	(void)sig;
+	handle();
+}
+
+/* Farther from the stack's start than `sunk` and the stack for signals. */
 NOINLINE static void two_halves(void)
 {
 	volatile char room[4096];
@@ -163,8 +177,18 @@ static void *writer(void *unused)
 	return unused;
 }
 
+static int rounds(void)
+{
+	if (is("after") || is("behind") || is("sunk") || is("aside"))
+		return 0;
+	return is("calm") ? ROUNDS : 1;
+}
+
 int main(int argc, char **argv)
 {
+	static struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
+	char room[65536];
+	const stack_t aside = {.ss_sp = room, .ss_size = sizeof room};
 	pthread_t t;
 
 	if (argc < 2)
@@ -184,9 +208,13 @@ int main(int argc, char **argv)
 		sunk();
 	for (int i = 0; is("spawned") && i < 3; i++)
 		spawn();
-	if (is("after") || is("sunk"))
+	sigaltstack(&aside, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
+	if (is("aside") && !setjmp(out))
+		raise(SIGUSR1);
+	if (is("after") || is("sunk") || is("aside"))
 		two_halves();
-	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind") && !is("sunk")); i++)
+	for (int i = 0; i < rounds(); i++)
 		outer();
 	pthread_join(t, NULL);
 	printf("%ld\n", shared);
