@@ -159,7 +159,7 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.c.o $(LIBS)
 		$(O)/libreport.a $(O)/libcore.a $(trace_libs) $(solver_libs) $(criterion) -pthread $(LDFLAGS)
 
 # Tests of the runtime itself: linked with it, hooks left out, built with SAN= like the test.
-runtime_src := $(addprefix preload/,access.c area.c blocks.c drain.c functions.c holes.c init.c intern.c lane.c log.c modules.c name.c \
+runtime_src := $(addprefix preload/,access.c area.c blocks.c drain.c pass.c space.c functions.c holes.c init.c intern.c lane.c log.c modules.c name.c \
 	insn.c insn_unused.c msg.c path.c process.c real.c ring.c sink_check.c sink_record.c site.c thread.c unwind.c)
 runtime_obj := $(patsubst %,$(O)/obj/runtime/%.o,$(runtime_src))
 $(O)/obj/runtime/%.c.o: %.c

@@ -55,17 +55,28 @@
 	je	\none
 	.endm
 
+	/* This stretch as it is to be in a cell, | \to, by way of \view. A signal handler may have come since the first look, and have said that every
+	 * access is to ask (AM_STRETCH_NONE): then so does this one. Never may a cell have that. */
+	.macro	or_stretch size, view, to, doubt
+	.if \size == 8
+	orq	%fs:HOT_V_WHOLE(\view), \to
+	.else
+	orq	%fs:HOT_V_FAST(\view), \to
+	.endif
+	js	\doubt
+	.endm
+
 	/* What the first word of a cell becomes, into %rcx, from %rax, with nothing of it but that something was logged here. */
-	.macro	next_w size, writes
+	.macro	next_w size, writes, doubt
 	movl	%eax, %ecx
 	andl	$HOT_EVER, %ecx
-	.if \writes && \size == 8
-	orq	%fs:HOT_V_WHOLE(%rsi), %rcx
-	.elseif \writes
-	orq	%fs:HOT_V_FAST(%rsi), %rcx
+	.if \writes
+	or_stretch \size, %rsi, %rcx, \doubt
+	.if \size < 8
 	orb	%dl, %cl
+	.endif
 	.else
-	orq	%fs:HOT_V_FAST(%rsi), %rcx
+	or_stretch 0, %rsi, %rcx, \doubt
 	andq	$~HOT_LAZY, %rcx
 	.endif
 	.endm
@@ -130,10 +141,8 @@
 	andl	$HOT_MORE, %ecx
 	.endif
 6:
-	.if \size == 8
-	orq	%fs:HOT_V_WHOLE(%r11), %rcx
-	.else
-	orq	%fs:HOT_V_FAST(%r11), %rcx
+	or_stretch \size, %r11, %rcx, 14f
+	.if \size < 8
 	orb	%dl, %cl
 	.endif
 	movq	%rcx, (8 - 8 * \writes)(%rax)
@@ -177,21 +186,20 @@
 	ja	13f
 	xorq	%rax, %rcx
 	if_other 13f
-	next_w	\size, \writes
+	next_w	\size, \writes, 13f
 	lock cmpxchgq %rcx, (%r11)
 	jne	13f
 	jmp	12f
 11:
-	next_w	\size, \writes
+	next_w	\size, \writes, 13f
 	movq	%rcx, (%r11)
 12:
 	.if \writes
 	movq	$0, 8(%r11)
 	.else
-	.if \size == 8
-	movq	%fs:HOT_V_WHOLE(%rsi), %rcx
-	.else
-	movq	%fs:HOT_V_FAST(%rsi), %rcx
+	xorl	%ecx, %ecx
+	or_stretch \size, %rsi, %rcx, 13f
+	.if \size < 8
 	orb	%dl, %cl
 	.endif
 	movq	%rcx, 8(%r11)

@@ -299,11 +299,14 @@ void am_defer_tell_functions(struct am_here here)
 	struct am_view *v = &am_view;
 	struct am_lane *lane = am_tls.lane;
 	const uint64_t others = am_view_others(v);
-	uint32_t i = lane->functions_told;
+	uint32_t i = lane->functions_told, n = i;
 
-	lane->functions_told = lane->n_functions;
+	/* Up to one that is not written yet, below a signal handler. */
+	while (n < lane->n_functions && lane->functions[n + 1].cfa != AM_FUNCTION_NONE)
+		n++;
+	lane->functions_told = n;
 	v->is_telling = 1;
-	for (; i < lane->functions_told; i++) {
+	for (; i < n; i++) {
 		const struct am_function *f = &am_functions[lane->functions[i + 1].number - 1];
 		struct am_record r = {.kind = AM_ENTER, .n_ext = 1, .object = f->start};
 		r.ext[0] = unit(AM_X_AUX, f->name);

@@ -16,8 +16,6 @@
 #include "preload/functions.h"
 #include "preload/lane.h"
 
-#define AM_FUNCTION_NONE UINTPTR_MAX
-
 static inline void am_enter_push(struct am_lane *lane, uint32_t number, uintptr_t cfa)
 {
 	const uint32_t n = lane->n_functions + 1;
@@ -25,6 +23,7 @@ static inline void am_enter_push(struct am_lane *lane, uint32_t number, uintptr_
 	lane->n_functions = n;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	lane->functions[n].number = number;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	lane->functions[n].cfa = cfa;
 }
 
@@ -46,15 +45,18 @@ static inline uintptr_t am_enter_newest(const struct am_lane *lane)
 /* It is in another one. */
 static inline void am_enter_nested(struct am_lane *lane, uint32_t number, uintptr_t cfa)
 {
-	am_view.depth++;
 	am_enter_push(lane, number, cfa);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	am_view.depth++;
 	am_tls.limit = 0; /* log.c is asked before the next record */
 }
 
+/* The outermost stays open, whatever was left by a jump in between. */
 static inline void am_leave_nested(struct am_lane *lane)
 {
+	am_view.depth -= am_view.depth > 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	am_enter_pop(lane);
-	am_view.depth--;
 }
 
 static inline bool am_enter_outermost(struct am_lane *lane, uint32_t number, struct am_here here)
@@ -101,7 +103,7 @@ static inline bool am_enter_shortly(uint32_t number, struct am_here here)
 	if (am_unlikely(newest <= here.cfa || lane->n_functions >= AM_FUNCTIONS_MAX))
 		return false;
 	if (newest == AM_FUNCTION_NONE)
-		return am_enter_outermost(lane, number, here);
+		return lane->n_functions == 0 && am_enter_outermost(lane, number, here);
 	if (am_unlikely(am_view.depth == 0))
 		return false;
 	am_enter_nested(lane, number, here.cfa);

@@ -161,7 +161,7 @@ static void enter(struct am_lane *lane, uint32_t id, uint64_t base, bool is_new)
 		am_site_clear(lane);
 		memset(lane->names, 0, sizeof lane->names);
 		t->head = at;
-		__atomic_store_n(&dir->state, AM_RING_LIVE, __ATOMIC_RELEASE); /* partner: drain.c */
+		__atomic_store_n(&dir->state, AM_RING_LIVE, __ATOMIC_RELEASE); /* partner: pass.c */
 	}
 	if (id < am_area.file->threads.capacity) {
 		struct am_ringthread *row = &am_area.threads[id];
@@ -246,7 +246,7 @@ void am_lane_close(void)
 	AM_TEST_POINT("lane: about to close");
 	if (t->id && t->id - 1 < am_area.file->threads.capacity)
 		__atomic_store_n(&am_area.threads[t->id - 1].state, 2, __ATOMIC_RELEASE);
-	__atomic_store_n(&lane->dir->state, AM_RING_CLOSING, __ATOMIC_RELEASE); /* partner: drain.c */
+	__atomic_store_n(&lane->dir->state, AM_RING_CLOSING, __ATOMIC_RELEASE); /* partner: pass.c */
 }
 
 void am_lane_recycle(struct am_lane *lane)

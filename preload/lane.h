@@ -9,6 +9,7 @@
 #include "atommon/ringfile.h"
 #include "preload/log.h"
 
+#define AM_FUNCTION_NONE UINTPTR_MAX /* older than any frame */
 enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_LOOKS = 16, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
 
 /* Where a thread looked last, while recording (view_record.c). */

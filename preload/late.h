@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) bool am_late_take_free(const struct
 	if (w >> AM_BLOCK_SHIFT != 0)
 		return false;
 	const struct am_cell next =
-		am_filter_lazy((struct am_cell){w & AM_CELL_EVER, 0}, v->fast & AM_STRETCH_MASK, bytes, writes);
+		am_filter_lazy((struct am_cell){w & AM_CELL_EVER, 0}, v->stretch, bytes, writes);
 	__atomic_store_n(&c->w, next.w, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->r, next.r, __ATOMIC_RELAXED);
 	return true;
@@ -113,7 +113,7 @@ static inline __attribute__((always_inline)) bool am_late_replace(struct am_cell
 static inline __attribute__((always_inline)) bool am_late_take_over(const struct am_view *v, struct am_cell *c, uint64_t bytes, bool writes)
 {
 	const struct am_cell old = am_cell_load(c);
-	const uint64_t stretch = v->fast & AM_STRETCH_MASK;
+	const uint64_t stretch = v->stretch;
 
 	return !am_filter_same_block(old.w, stretch) && am_late_is_over(old.w, am_filter_newest(old)) &&
 	       am_late_replace(c, old, stretch, bytes, writes);
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) bool am_late_take_over(const struct
 static inline bool am_late_take_cell(const struct am_view *v, struct am_cell *c, uint64_t bytes, bool writes)
 {
 	struct am_cell old = am_cell_load(c);
-	const uint64_t stretch = v->fast & AM_STRETCH_MASK;
+	const uint64_t stretch = v->stretch;
 
 	if (am_late_take_free(v, c, bytes, writes))
 		return true;

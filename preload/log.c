@@ -85,12 +85,31 @@ static bool outer_is_dead(const struct am_tls *t, struct am_here here)
 	return sigaltstack(NULL, &ss) == 0 && !(ss.ss_flags & SS_ONSTACK);
 }
 
+/* Whatever it was part of, like the begin or end of a region, is half done as well: that is told as a hole, behind which nothing of this
+ * thread is open. */
 static void bury_outer(struct am_tls *t)
 {
 	t->event = 0;
 	const uint64_t tail = __atomic_load_n(&t->lane->free_tail, __ATOMIC_ACQUIRE);
-	if (am_ring_repair(t->lane, tail, t->head))
-		__atomic_fetch_add(&am_area.file->lost[AM_LOST_TORN], 1, __ATOMIC_RELAXED);
+	am_ring_repair(t->lane, tail, t->head);
+	am_view_torn();
+	lose(t->lane, AM_LOST_TORN);
+}
+
+void am_log_bury(struct am_here here)
+{
+	struct am_tls *t = &am_tls;
+
+	if (am_unlikely(t->event != 0) && t->lane && outer_is_dead(t, here))
+		bury_outer(t);
+}
+
+void am_log_jump(uintptr_t sp)
+{
+	struct am_tls *t = &am_tls;
+
+	if (am_unlikely(t->event != 0) && t->lane && sp >= t->event)
+		bury_outer(t);
 }
 
 enum am_torn am_log_mend(struct am_lane *lane)

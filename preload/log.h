@@ -480,6 +480,12 @@ static inline __attribute__((always_inline)) void am_log_note(enum am_kind kind,
 	am_log(kind, detail, object, here);
 }
 
+/* Before anything is changed that a record will be about: one that was left by a jump out of a signal handler is over, and so is all that this
+ * thread was in (am_view_torn). */
+void am_log_bury(struct am_here here);
+/* The same for a jump that is about to leave it, to where the stack pointer is that. */
+void am_log_jump(uintptr_t sp);
+
 /* ---- records with more in them --------------------------------------------------------------- */
 
 /* wait, wake: detail as in event.h. */

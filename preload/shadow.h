@@ -165,6 +165,8 @@ void am_view_wake(void);
 void am_view_count_open(void);
 /* This thread ends. */
 void am_view_quit(void);
+/* A signal handler left what it interrupted by a jump: nothing of this thread is open any more, and nothing waits. */
+void am_view_torn(void);
 
 /* A lane, a block of numbers, the mode. False: this thread can log no access. */
 bool am_view_is_ready(void);

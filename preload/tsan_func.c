@@ -4,6 +4,8 @@
  * fn: globs, and one look-up with them; in code by clang, which does not ask twice, one load.
  */
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
+
 #include "preload/enter.h"
 #include "preload/export.h"
 #include "preload/runtime.h"
@@ -51,12 +53,32 @@ static void leave_older(struct am_lane *lane, uintptr_t cfa, struct am_here here
 	}
 }
 
+/* Frames of the alternate signal stack, if a jump leaves it for one that lies below. */
+static void leave_alternate(struct am_lane *lane, uintptr_t sp, struct am_here here)
+{
+	stack_t ss;
+
+	if (sigaltstack(NULL, &ss) != 0 || !(ss.ss_flags & SS_ONSTACK))
+		return;
+	const uintptr_t low = (uintptr_t)ss.ss_sp;
+	if (sp - low < ss.ss_size)
+		return;
+	while (lane->n_functions > 0 && am_enter_newest(lane) - low < ss.ss_size) {
+		lane->functions_beyond = 0;
+		leave_newest(lane, here);
+	}
+}
+
 void am_function_jump(uintptr_t sp, struct am_here here)
 {
 	struct am_lane *lane = am_tls.lane;
 
-	if (lane && lane->functions_of == am_tls.id)
-		leave_older(lane, sp, here);
+	am_log_jump(sp);
+	if (!lane || lane->functions_of != am_tls.id)
+		return;
+	leave_older(lane, sp, here);
+	if (am_unlikely(sp < here.cfa)) /* to another stack */
+		leave_alternate(lane, sp, here);
 }
 
 /* Deeper than the array holds, calls are only counted: they are inside a region anyway. */
@@ -65,8 +87,9 @@ static __attribute__((noinline)) void enter_slowly(uint32_t number, struct am_he
 	struct am_lane *lane = own_lane();
 	const struct am_function *f = &am_functions[number - 1];
 
-	if (!lane)
+	if (!lane || am_tls.muted)
 		return;
+	am_log_bury(here);
 	leave_older(lane, here.cfa + 1, here);
 	if (lane->n_functions == AM_FUNCTIONS_MAX) {
 		lane->functions_beyond++;
@@ -86,10 +109,15 @@ static __attribute__((noinline)) void leave_slowly(struct am_here here)
 {
 	struct am_lane *lane = own_lane();
 
-	if (!lane)
+	if (!lane || am_tls.muted)
 		return;
+	am_log_bury(here);
+	/* What was not written, or was being taken off, when a handler left it by a jump. */
+	while (lane->n_functions > 0 && am_enter_newest(lane) == AM_FUNCTION_NONE)
+		lane->n_functions--;
 	leave_older(lane, here.cfa, here);
-	if (lane->functions_beyond)
+	/* Of those left by a jump the count may still tell. */
+	if (lane->functions_beyond && lane->n_functions == AM_FUNCTIONS_MAX)
 		lane->functions_beyond--;
 	else if (lane->n_functions > 0)
 		leave_newest(lane, here);

@@ -153,6 +153,8 @@ void am_view_begin(void)
 {
 	struct am_view *v = &am_view;
 
+	if (am_tls.muted) /* what is open is the parent's */
+		return;
 	if (v->depth++ != 0)
 		return;
 	am_view_new_stretch(v);
@@ -166,7 +168,7 @@ void am_view_end(void)
 {
 	struct am_view *v = &am_view;
 
-	if (v->depth == 0 || --v->depth != 0)
+	if (am_tls.muted || v->depth == 0 || --v->depth != 0)
 		return;
 	am_late_matter(v);
 	v->reached = am_view_now().generation;
@@ -191,6 +193,30 @@ void am_view_quit(void)
 		return;
 	v->depth = 1;
 	am_view_end();
+}
+
+void am_view_torn(void)
+{
+	struct am_view *v = &am_view;
+	struct am_lane *lane = am_tls.lane;
+	const bool was_logged = v->depth != 0 && !v->is_waiting;
+	const uint64_t open = v->defer ? __atomic_exchange_n(&v->defer->open, 0, __ATOMIC_SEQ_CST) : was_logged;
+
+	if (open & AM_EXPOSED) {
+		am_late_matter(v);
+		v->reached = am_view_now().generation;
+		__atomic_fetch_sub(&am_view_open.now.open, 1, __ATOMIC_SEQ_CST);
+	}
+	if (v->defer)
+		__atomic_store_n(&v->defer->n, 0, __ATOMIC_RELEASE); /* partner: am_defer_expose */
+	v->is_waiting = v->is_telling = 0;
+	v->depth = v->held = v->parked = 0;
+	v->calm = ~UINT64_C(0);
+	lane->n_functions = lane->functions_told = lane->functions_beyond = 0;
+	for (unsigned i = 0; i <= AM_FUNCTIONS_MAX; i++)
+		lane->functions[i].cfa = AM_FUNCTION_NONE;
+	if (v->stretch != 0)
+		am_view_new_stretch(v);
 }
 
 /* A condition wait ends a region, and its return begins another (regions.h). A handler that runs while

@@ -140,6 +140,8 @@ int main(int argc, char **argv)
 		memcpy(kept_cells, c, sizeof kept_cells);
 		am_view_set_fast(&am_view, draw(3) ? UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT | AM_CELL_LAZY : AM_STRETCH_NONE);
 		am_view.stretch = UINT64_C(1) << AM_BLOCK_SHIFT | (1 + draw(3)) << AM_STRETCH_SHIFT;
+		if (am_view.fast != AM_STRETCH_NONE)
+			am_view.stretch = am_view.fast & AM_STRETCH_MASK;
 		am_view.past_is_over = draw(2);
 		lane.over = draw(4) ? (2 + draw(2)) << AM_BLOCK_SHIFT | draw(4) << AM_STRETCH_SHIFT | ~AM_STRETCH_MASK : 0;
 		/* Outside regions that is said, or what is open has changed since. */

@@ -84,4 +84,9 @@ void am_defer_tell_functions(struct am_here here)
 	(void)here;
 }
 
+
+void am_view_torn(void)
+{
+}
+
 #endif

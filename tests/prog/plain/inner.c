@@ -4,15 +4,22 @@
  *   first   the region is broken in `first`, which reads what another thread wrote meanwhile
  *   second  the same in `second`, which `first` calls, after it called and returned from others
  *   jumped  in a region that begins after another was left by longjmp out of three functions
+ *   aside   behind a jump out of a function that was entered in a signal handler, on a stack that lies nearer to the start; then as `after`
+ *   spawned as first, behind a function that was entered in a child of vfork, which ended in it
  *   behind  the other thread comes behind such a jump, and its region: nothing is broken
+ *   sunk    in a region that is told a jump goes from deeper than functions are kept to where it is still deeper; then as `after`
  *   after   two regions, one after the other: what comes between them breaks none
  * The order of steps in the two threads is forced by a variable that the monitor does not see.
  */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "order.h"
 
@@ -103,6 +110,65 @@ NOINLINE static void half(void)
 	twig(2);
 }
 
+NOINLINE static void sink(int depth)
+{
+	own++;
+	if (depth == 80)
+		longjmp(out, 1);
+	if (depth != 70 || !setjmp(out))
+		sink(depth + 1);
+	own++;
+}
+
+NOINLINE static void sunk(void)
+{
+	static sem_t any;
+
+	sem_init(&any, 0, 0); /* is always told */
+	own++;
+	sink(1);
+}
+
+NOINLINE static void child(void)
+{
+	own++;
+	_exit(0);
+}
+
+NOINLINE static void spawn(void)
+{
+	const pid_t pid = vfork();
+
+	if (pid == 0)
+		child();
+	waitpid(pid, NULL, 0);
+}
+
+NOINLINE static void handle(void)
+{
+	own++;
+	longjmp(out, 1);
+}
+
+UNSEEN static void on_signal(int sig)
+{
+	(void)sig;
+	handle();
+}
+
+/* Farther from the stack's start than `sunk` and the stack for signals. */
+NOINLINE static void two_halves(void)
+{
+	volatile char room[4096];
+
+	room[0] = 0;
+	half();
+	reach(1);
+	await(2);
+	half();
+	room[1] = 0;
+}
+
 static void *writer(void *unused)
 {
 	await(1);
@@ -111,8 +177,18 @@ static void *writer(void *unused)
 	return unused;
 }
 
+static int rounds(void)
+{
+	if (is("after") || is("behind") || is("sunk") || is("aside"))
+		return 0;
+	return is("calm") ? ROUNDS : 1;
+}
+
 int main(int argc, char **argv)
 {
+	static struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
+	char room[65536];
+	const stack_t aside = {.ss_sp = room, .ss_size = sizeof room};
 	pthread_t t;
 
 	if (argc < 2)
@@ -128,13 +204,17 @@ int main(int argc, char **argv)
 		jump(2);
 	if (is("behind"))
 		deeper();
-	if (is("after")) {
-		half();
-		reach(1);
-		await(2);
-		half();
-	}
-	for (int i = 0; i < (is("calm") ? ROUNDS : !is("after") && !is("behind")); i++)
+	if (is("sunk"))
+		sunk();
+	for (int i = 0; is("spawned") && i < 3; i++)
+		spawn();
+	sigaltstack(&aside, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
+	if (is("aside") && !setjmp(out))
+		raise(SIGUSR1);
+	if (is("after") || is("sunk") || is("aside"))
+		two_halves();
+	for (int i = 0; i < rounds(); i++)
 		outer();
 	pthread_join(t, NULL);
 	printf("%ld\n", shared);
