@@ -11,6 +11,7 @@
 #define ATOMMON_VIOLATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event.h"
