@@ -36,7 +36,7 @@ bool am_by_search(struct am_predict *p, const struct am_segment *segment, uint64
 		am_verdict_undecided(r, is_found ? am_only_commutes
 			     : s.verdict == AM_SEARCH_BUDGET ? "the search ran out of its budget"
 			     : s.was_bounded ? "no schedule within the context bound"
-					     : "its segment is larger than the window");
+					     : "its segment is larger than the window (--max-segment)");
 	am_search_free(&s);
 	return is_decided;
 }

@@ -121,7 +121,7 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 		if (segment->is_exact)
 			am_verdict_proved(r, AM_HOW_SOLVER);
 		else
-			am_verdict_undecided(r, "its segment is larger than the window");
+			am_verdict_undecided(r, "its segment is larger than the window (--max-segment)");
 		return;
 	}
 	dump(p, engine, &q, segment->region);
@@ -133,7 +133,7 @@ static void ask(struct am_predict *p, const struct am_segment *segment, struct a
 		if (segment->is_exact)
 			am_verdict_proved(r, AM_HOW_SOLVER);
 		else
-			am_verdict_undecided(r, "its segment is larger than the window");
+			am_verdict_undecided(r, "its segment is larger than the window (--max-segment)");
 	} else {
 		uint32_t n, *witness = witness_of(program, &answer, &n);
 		const uint32_t attempt = am_attempt_of(program->ctp, q.region);
