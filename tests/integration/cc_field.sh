@@ -117,8 +117,11 @@ found() { # found LABEL FUNCTIONS WORDS: by ./wrong in the bad order
 	[ "$(reports "$2" bad ./wrong | head -1)" -ge 1 ] || : >log
 	tr -s ' \n' ' ' <log >text
 	if grep -Eq "$3" text; then ok "$1 is found"; else fail "$1 is found" "$(cat out log)"; fi
-	grep -Eo 'steps [0-9]+ (and|to) [0-9]+' text >pairs
-	same "$1: what one thread did is told in its order" '' "$(awk '$2 > $4' pairs)"
+	case $1 in # accesses that were told late once stood before the region's begin
+	*flush_wal | *cancel_list | *host_name)
+		same "$1: no step of the cycle stands before the region's begin" '' \
+			"$(awk '/^  steps/ {begun = 0} /begin / {begun = 1} /▸/ && !begun' log)" ;;
+	esac
 }
 
 one_of_more() { # one_of_more COMPILER NAME FUNCTIONS WORDS STATUS
