@@ -95,7 +95,7 @@ static struct am_access access_of(const struct am_checker *c, const struct am_en
 	const uint32_t number = (uint32_t)x >> AM_CONTEXT_PLACE;
 	const struct am_region_place place = number ? c->place[number - 1] : (struct am_region_place){0, 0};
 	const uint8_t kind = x & ((1 << AM_CONTEXT_MODE) - 1), mode = x >> AM_CONTEXT_MODE & 1;
-	const bool is_late = kind == AM_READ && mode; /* scg_late.c */
+	const bool is_late = (kind == AM_READ || kind == AM_WRITE) && mode; /* scg_late.c */
 
 	return (struct am_access){
 		.index = AM_INDEX_OF(end->stamp.moment),

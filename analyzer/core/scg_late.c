@@ -186,8 +186,8 @@ static void put(struct am_checker *c, struct am_entity *e, const struct am_stamp
 	}
 }
 
-/* Number of its context; 0 at the memory ceiling. A read may turn out to be in vain (vain.h): which one it was is kept where
- * others have their value, and the mode says so. */
+/* Number of its context; 0 at the memory ceiling. Which event told it is kept where others have their value, and the mode says
+ * so: a read may turn out to be in vain (vain.h), and a report has to find out where the access belongs. */
 static uint32_t context_of(struct am_checker *c, uint32_t place, const struct am_event *ev)
 {
 	const uint32_t at = am_context_home(~ev->site), what = AM_LATE | (uint32_t)ev->mode << 8;
@@ -195,8 +195,8 @@ static uint32_t context_of(struct am_checker *c, uint32_t place, const struct am
 	if (am_context_is_at(c, at, ev->site, place, what))
 		return c->recent_context[at].number;
 	return am_context_keep(c, at, ev->site, place, what,
-			       (uint64_t)ev->site << AM_CONTEXT_SITE | place |
-				       (ev->mode ? AM_WRITE : AM_READ | 1 << AM_CONTEXT_MODE));
+			       (uint64_t)ev->site << AM_CONTEXT_SITE | place | 1 << AM_CONTEXT_MODE |
+				       (ev->mode ? AM_WRITE : AM_READ));
 }
 
 void am_late_access(struct am_checker *c, const struct am_event *ev)
@@ -212,7 +212,7 @@ void am_late_access(struct am_checker *c, const struct am_event *ev)
 	    mark->moment < am_horizon_of(c, slot))
 		return;
 	const uint64_t number = context_of(c, mark->place, ev);
-	const struct am_stamp stamp = {mark->moment, ev->mode ? 0 : ev->index, number << 32 | mark->transaction};
+	const struct am_stamp stamp = {mark->moment, ev->index, number << 32 | mark->transaction};
 	if (!number) {
 		c->stats.forgotten++;
 		return;

@@ -9,10 +9,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "belated.h"
 #include "fingerprint.h"
 #include "story.h"
 
 enum { CONTEXT_STEPS = 48 }; /* at most so many steps that are not of the cycle */
+enum { BELATED = 16 };	     /* orders behind each event, for what was told late */
 
 static const struct am_place nowhere;
 
@@ -20,7 +22,7 @@ static const struct am_place nowhere;
 static uint64_t order_of(const struct story *s, uint32_t thread, uint64_t index)
 {
 	if (!s->witness || !s->witness->event)
-		return index;
+		return index * BELATED;
 	for (size_t i = 0; i < s->witness->n_events; i++) {
 		const struct am_event *e = s->witness->event[i];
 		if (e->index == index && e->thread == thread)
@@ -31,6 +33,7 @@ static uint64_t order_of(const struct story *s, uint32_t thread, uint64_t index)
 
 struct fact {
 	uint64_t index, object, value;
+	uint64_t order; /* 0: by its index */
 	uint32_t thread, site, size, region, region_site;
 	uint8_t kind, mode, flags, role;
 };
@@ -80,7 +83,7 @@ static void add(struct story *s, const struct fact *f)
 		if (step.object != AM_NO_OBJECT)
 			step.offset = f->object - s->object[step.object].address;
 	}
-	const uint64_t order = order_of(s, f->thread, f->index);
+	const uint64_t order = f->order ? f->order : order_of(s, f->thread, f->index);
 	uint32_t at = s->n_steps++;
 	/* A section begins with its lock operation: the same index, begin first. */
 	const bool is_begin = f->kind == AM_BEGIN;
@@ -116,6 +119,39 @@ static void add_context(struct story *s, const struct am_access *a)
 
 	for (unsigned i = 0; i < n && s->n_steps < CONTEXT_STEPS; i++)
 		add_section(s, a, &held[i]);
+}
+
+/* What a story is told of may not depend on names, which can come later (evidence.h). */
+static void ask_ahead(const struct story *s, const struct am_section *x)
+{
+	struct am_evidence *e = s->b->evidence;
+	struct am_extent answer;
+
+	am_evidence_name(e, x->lock, x->acquired, &answer);
+	am_evidence_block(e, x->lock, x->acquired, &answer);
+	am_evidence_name(e, x->lock, x->released, &answer);
+	am_evidence_block(e, x->lock, x->released, &answer);
+	am_evidence_sync(e, x->lock, &answer);
+}
+
+/* An access told late, with the critical sections that it lies in. `next`: where its edge leads to. */
+static void add_belated(struct story *s, const struct am_access *a, const struct am_access *next)
+{
+	const struct am_belated x = {.places = s->b->places, .place = am_places_get(s->b->places, a->site),
+				     .mark = a->index, .before = next->index,
+				     .thread = am_story_thread(s, a->thread)};
+	struct am_section section[8];
+	const unsigned n = am_evidence_between(s->b->evidence, a->thread, x.mark, x.before, section, 8);
+	struct fact f = fact_of_access(a);
+
+	for (unsigned i = 0; i < n; i++) {
+		ask_ahead(s, &section[i]);
+		if (s->n_steps < CONTEXT_STEPS && am_belated_lies_in(&x, &section[i]))
+			add_section(s, a, &section[i]);
+	}
+	f.order = am_belated_order(&x, s->step, s->order, s->n_steps);
+	f.order = (f.order ? f.order : order_of(s, a->thread, a->index)) + 1;
+	add(s, &f);
 }
 
 static void add_begin(struct story *s)
@@ -158,34 +194,6 @@ static void add_witness(struct story *s)
 	}
 }
 
-/*
- * A lock operation that had to wait to be told (preload/defer.h) can stand before those of another thread that
- * came before it. The acquire of a lock that somebody else uses before its thread does anything goes to where its
- * thread goes on.
- */
-static void mend_order(struct story *s)
-{
-	for (uint32_t i = s->n_steps; i-- > 0;) {
-		const struct am_vstep step = s->step[i];
-		const uint64_t order = s->order[i];
-		uint32_t next = i + 1;
-		bool is_used = false;
-
-		if (step.kind != AM_ACQUIRE || step.role != AM_ROLE_CONTEXT)
-			continue;
-		for (; next < s->n_steps && s->step[next].thread != step.thread; next++)
-			is_used |= s->step[next].object == step.object;
-		if (!is_used || next == s->n_steps)
-			continue;
-		for (uint32_t k = i; k + 1 < next; k++) {
-			s->step[k] = s->step[k + 1];
-			s->order[k] = s->order[k + 1];
-		}
-		s->step[next - 1] = step;
-		s->order[next - 1] = order;
-	}
-}
-
 static uint32_t number_of(const struct story *s, const struct am_access *a)
 {
 	for (uint32_t i = 0; i < s->n_steps; i++)
@@ -202,7 +210,8 @@ static bool collect(struct story *s)
 	for (uint32_t i = 0; i < c->n_edges; i++) {
 		const struct fact from = fact_of_access(&c->edge[i].from);
 		const struct fact to = fact_of_access(&c->edge[i].to);
-		add(s, &from);
+		if (!c->edge[i].from.told)
+			add(s, &from);
 		add(s, &to);
 	}
 	add_begin(s);
@@ -210,11 +219,15 @@ static bool collect(struct story *s)
 		add_witness(s);
 	else
 		for (uint32_t i = 0; i < c->n_edges; i++) {
-			add_context(s, &c->edge[i].from);
+			if (!c->edge[i].from.told)
+				add_context(s, &c->edge[i].from);
 			add_context(s, &c->edge[i].to);
 		}
+	for (uint32_t i = 0; i < c->n_edges; i++)
+		if (c->edge[i].from.told)
+			add_belated(s, &c->edge[i].from, &c->edge[i].to);
 	if (!s->witness)
-		mend_order(s);
+		am_story_mend_order(s);
 	for (uint32_t i = 0; i < s->n_steps; i++)
 		s->step[i].number = i + 1;
 	for (uint32_t i = 0; i < c->n_edges; i++) {

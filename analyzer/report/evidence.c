@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum question { NAME, BLOCK, SYNC, HELD };
+enum question { NAME, BLOCK, SYNC, HELD, BETWEEN };
 
 struct am_finding {
 	struct am_finding *next;
@@ -96,21 +96,48 @@ bool am_evidence_sync(struct am_evidence *e, uint64_t address, struct am_extent 
 	return find_extent(e, SYNC, address, 0, out);
 }
 
-unsigned am_evidence_held(struct am_evidence *e, uint32_t thread, uint64_t index, struct am_section *out,
-			  unsigned max)
+static bool find_sections(struct am_evidence *e, enum question question, uint32_t thread, uint64_t index,
+			  struct am_section *out, unsigned max, unsigned *n)
 {
-	const struct am_finding *known = recall(e, HELD, thread, index);
+	const struct am_finding *known = recall(e, question, thread, index);
 
-	if (known) {
-		const unsigned n = known->n < max ? known->n : max;
-		memcpy(out, known->section, n * sizeof *out);
-		return n;
-	}
-	const unsigned n = am_history_held(e->history, thread, index, out, max);
-	struct am_finding *f = keep(e, HELD, thread, index, n * sizeof *out);
+	if (!known)
+		return false;
+	*n = known->n < max ? known->n : max;
+	memcpy(out, known->section, *n * sizeof *out);
+	return true;
+}
+
+static unsigned keep_sections(struct am_evidence *e, enum question question, uint32_t thread, uint64_t index,
+			      const struct am_section *out, unsigned n)
+{
+	struct am_finding *f = keep(e, question, thread, index, n * sizeof *out);
+
 	if (f) {
 		f->n = n;
 		memcpy(f->section, out, n * sizeof *out);
 	}
 	return n;
+}
+
+unsigned am_evidence_held(struct am_evidence *e, uint32_t thread, uint64_t index, struct am_section *out,
+			  unsigned max)
+{
+	unsigned n;
+
+	if (find_sections(e, HELD, thread, index, out, max, &n))
+		return n;
+	return keep_sections(e, HELD, thread, index, out,
+			     am_history_held(e->history, thread, index, out, max));
+}
+
+unsigned am_evidence_between(struct am_evidence *e, uint32_t thread, uint64_t first, uint64_t last,
+			     struct am_section *out, unsigned max)
+{
+	unsigned n;
+
+	if (find_sections(e, BETWEEN, thread, first ^ last << 32, out, max, &n))
+		return n;
+	return keep_sections(e, BETWEEN, thread, first ^ last << 32, out,
+			     am_history_between(e->history, thread, first, last, out, max));
 }

@@ -20,11 +20,13 @@ struct am_evidence {
 	struct am_finding *first, *last;
 };
 
-/* As am_objects_name, _block and _sync, and am_history_held. */
+/* As am_objects_name, _block and _sync, am_history_held and _between. */
 bool am_evidence_name(struct am_evidence *e, uint64_t address, uint64_t index, struct am_extent *out);
 bool am_evidence_block(struct am_evidence *e, uint64_t address, uint64_t index, struct am_extent *out);
 bool am_evidence_sync(struct am_evidence *e, uint64_t address, struct am_extent *out);
 unsigned am_evidence_held(struct am_evidence *e, uint32_t thread, uint64_t index, struct am_section *out,
 			  unsigned max);
+unsigned am_evidence_between(struct am_evidence *e, uint32_t thread, uint64_t first, uint64_t last,
+			     struct am_section *out, unsigned max);
 
 #endif

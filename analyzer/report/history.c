@@ -140,3 +140,34 @@ unsigned am_history_held(const struct am_history *h, uint32_t thread, uint64_t i
 			n = insert_by_start(out, n, max, &l->held[i]);
 	return n;
 }
+
+/* Of the newest, the oldest makes room. */
+static unsigned insert_newest(struct am_section *out, unsigned n, unsigned max, const struct am_section *s)
+{
+	if (n < max)
+		return insert_by_start(out, n, max, s);
+	if (!max || s->acquired <= out[0].acquired)
+		return n;
+	memmove(out, out + 1, (n - 1) * sizeof *out);
+	return insert_by_start(out, n - 1, max, s);
+}
+
+unsigned am_history_between(const struct am_history *h, uint32_t thread, uint64_t first, uint64_t last,
+			    struct am_section *out, unsigned max)
+{
+	const struct lane *l = h->lane[thread % SLOTS];
+	unsigned n = 0;
+
+	if (!l || l->thread != thread)
+		return 0;
+	const uint64_t kept = l->n_closed < AM_SECTIONS ? l->n_closed : AM_SECTIONS;
+	for (uint64_t i = 1; i <= kept; i++) {
+		const struct am_section *s = &l->closed[(l->n_closed - i) % AM_SECTIONS];
+		if (s->acquired <= last && s->released >= first)
+			n = insert_newest(out, n, max, s);
+	}
+	for (uint32_t i = 0; i < l->n_held; i++)
+		if (l->held[i].acquired <= last)
+			n = insert_newest(out, n, max, &l->held[i]);
+	return n;
+}

@@ -36,4 +36,8 @@ void am_history_event(struct am_history *h, const struct am_event *e);
 unsigned am_history_held(const struct am_history *h, uint32_t thread, uint64_t index,
 			 struct am_section *out, unsigned max);
 
+/* The newest sections of the thread that reach into the events first..last, oldest first. */
+unsigned am_history_between(const struct am_history *h, uint32_t thread, uint64_t first, uint64_t last,
+			    struct am_section *out, unsigned max);
+
 #endif

@@ -200,6 +200,19 @@ static const char *distinct_name(struct story *s, const char *name)
 	return same ? am_textf(s->arena, "%s#%u", name, same + 1) : name;
 }
 
+/* Is the lock in a heap block whose data is spoken of? Then it is called by its place in that. */
+static bool is_in_told_block(const struct story *s, uint64_t address, struct found *f)
+{
+	for (uint32_t i = 0; i < s->n_objects; i++)
+		if (f->object.storage == AM_AT_HEAP && !f->object.is_named && s->key[i][0] != 's' &&
+		    s->object[i].address == f->object.address && s->born[i] == f->born) {
+			f->object.name = am_textf(s->arena, "%s+%l", s->object[i].name,
+						  address - f->object.address);
+			return true;
+		}
+	return false;
+}
+
 uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint64_t index,
 			 bool is_sync, const char **part)
 {
@@ -214,8 +227,9 @@ uint32_t am_story_object(struct story *s, uint64_t address, uint64_t size, uint6
 			f.object.name = am_textf(s->arena, "%s%s", f.object.name, f.part);
 			f.object.size = 0;
 		}
-		if (address != f.object.address) {
-			if (!f.part)
+		const bool is_told = is_in_told_block(s, address, &f);
+		if (address != f.object.address || is_told) {
+			if (!f.part && !is_told)
 				f.object.name = am_textf(s->arena, "%s+%l", f.object.name,
 							 address - f.object.address);
 			f.object.offset += address - f.object.address;

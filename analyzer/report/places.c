@@ -225,16 +225,30 @@ size_t am_function_short(const char *name, char *out, size_t size)
 	return am_text_into(out, size, "%.*s", (int)(end - start), start);
 }
 
-void am_place_into(const struct am_place *place, char *out, size_t size)
+/* The end of "Outer::Inner::method" in so many bytes; of a qualified name whole parts. */
+static const char *end_of(const char *function, size_t bytes)
+{
+	const size_t n = strlen(function);
+	const char *from = function + (n > bytes ? n - bytes : 0);
+
+	for (const char *p = from; p > function && *p; p++)
+		if (p[-1] == ':' && *p != ':')
+			return p;
+	return from;
+}
+
+static void write_place(const struct am_place *place, size_t function_bytes, const char *cut, char *out, size_t size)
 {
 	const struct am_vframe *f = am_place_frame(place);
-	char function[200];
+	char whole[200], function[200];
 
 	if (size)
 		out[0] = 0;
 	if (!f)
 		return;
-	am_function_short(f->function, function, sizeof function);
+	am_function_short(f->function, whole, sizeof whole);
+	const char *end = end_of(whole, function_bytes);
+	am_text_into(function, sizeof function, "%s%s", end == whole ? "" : cut, end);
 	const char *call = *function ? "() " : "";
 	if (*f->file)
 		am_text_into(out, size, f->line ? "%s%s%s:%u" : "%s%s%s", function, call,
@@ -245,6 +259,26 @@ void am_place_into(const struct am_place *place, char *out, size_t size)
 		am_text_into(out, size, "line %u", f->line);
 	else
 		am_text_into(out, size, "0x%x", f->offset);
+}
+
+void am_place_into(const struct am_place *place, char *out, size_t size)
+{
+	write_place(place, SIZE_MAX, "", out, size);
+}
+
+void am_place_within(const struct am_place *place, unsigned columns, const char *cut, char *out, size_t size)
+{
+	const struct am_vframe *f = am_place_frame(place);
+	char function[200];
+
+	am_place_into(place, out, size);
+	const size_t n = strlen(out);
+	if (!f || n <= columns)
+		return;
+	const size_t whole = am_function_short(f->function, function, sizeof function), over = n - columns;
+	/* one column for what stands for the rest */
+	if (whole > over + 4)
+		write_place(place, whole - over - 1, cut, out, size);
 }
 
 const char *am_place_text(const struct am_place *place, struct am_arena *arena)

@@ -32,6 +32,8 @@ size_t am_function_short(const char *name, char *out, size_t size);
 
 /* What people see: "function() file:line", "function() module+0x12", "module+0x12", "0x12" or "". */
 void am_place_into(const struct am_place *place, char *out, size_t size);
+/* The same in so many columns, if it can be done: the function is cut, and `cut` stands there; the line is not. */
+void am_place_within(const struct am_place *place, unsigned columns, const char *cut, char *out, size_t size);
 /* The same as a text; "unknown place" for "". */
 const char *am_place_text(const struct am_place *place, struct am_arena *arena);
 

@@ -39,8 +39,27 @@ const char *am_story_region(const struct story *s, uint32_t string, uint32_t sit
 /* What stands for a place in names and keys: its function, else module+offset, else "". */
 const char *am_story_function(const struct story *s, const struct am_place *place);
 
+/* mend.c: of a cycle that happened, before the steps are numbered. */
+void am_story_mend_order(struct story *s);
+
 /* words.c: after the steps are numbered. */
 void am_story_tell(struct story *s);
+const struct am_vstep *am_story_at(const struct story *s, uint32_t number);
+bool am_story_overlap(const struct am_vstep *a, const struct am_vstep *b);
+/* "balance", "accounts[2].balance", "buffer+16" */
+const char *am_story_object_text(const struct story *s, const struct am_vstep *step);
+const char *am_story_thread_text(const struct story *s, const struct am_vstep *step);
+/* The way leads to one other thread and back: by one of its accesses, or by two in program order. */
+bool am_story_has_one_other(const struct story *s);
+
+/* remedy.c */
+struct am_hold {
+	uint32_t acquired; /* step, 0: not held */
+	uint8_t mode;
+};
+/* Is the lock held at the step, as far as the told steps show? */
+struct am_hold am_story_held_at(const struct story *s, uint32_t lock, const struct am_vstep *step);
+const char *am_story_remedy(const struct story *s);
 
 bool am_kind_is_sync(uint8_t kind); /* operates on a synchronisation object */
 

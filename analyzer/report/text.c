@@ -253,7 +253,7 @@ static void step_line(struct page *p, const struct am_vstep *s)
 	l->width = width;
 	l->is_full = false;
 	am_line_to(l, p->place_column);
-	am_place_into(s->place, text, sizeof text);
+	am_place_within(s->place, width - p->place_column, l->style->ascii ? "~" : "\u2026", text, sizeof text);
 	am_line_text(l, text);
 	am_line_ink(l, AM_INK_PLAIN);
 	am_line_end(l);

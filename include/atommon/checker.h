@@ -21,7 +21,9 @@ enum am_conflicts { AM_CONFLICTS_DATA, AM_CONFLICTS_LOCKS, AM_CONFLICTS_BOTH, AM
  */
 struct am_access {
 	uint64_t index; /* in the merged order */
-	uint64_t told;	/* a read that was told late (AM_LATE): the index of the event that told it; else 0 */
+	/* Of an access that was told late (AM_LATE): the index of the event that told it; `index` is then that of its
+	 * thread's mark, not younger than the access. Else 0. */
+	uint64_t told;
 	uint64_t object;
 	uint64_t value;
 	uint32_t size;

@@ -11,6 +11,7 @@
 #define ATOMMON_VIOLATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "event.h"
@@ -112,6 +113,7 @@ enum am_pattern {
 	AM_PATTERN_MIXED_WRITES,  /* write, other's write, write */
 	AM_PATTERN_CHECK_THEN_ACT, /* read of one object, later access to another */
 	AM_PATTERN_FREED,	  /* the block was freed in between */
+	AM_PATTERN_FREED_IN_USE,  /* the region freed a block that another thread used in between */
 	AM_PATTERN_TWO_SECTIONS,  /* lock level: two sections of the region, another's in between */
 	AM_PATTERN_INCONSISTENT,  /* reads of two objects, other's writes of both in between */
 	AM_PATTERN_CHAIN,	  /* several objects, several transactions */

@@ -98,7 +98,14 @@ bit_fields:set_dirty:?:1
 object_cache:get_or_make:Hold .* from step:0
 pool_idle:take:T2 read both in between:1
 cow_value:modify:what was checked no longer held:1
-peer_address:send_to:Hold peer.lock from step:1'
+peer_address:send_to:Hold peer.lock from step:1
+flush_wal:install:Hold mutex from step [0-9]+ to step [0-9]+. the release:1
+cancel_list:setup_cancel:cancel_lock, under which step [0-9]+ is done, may be the one:0
+last_reference:release_service:Hold registry, which T2 holds at step:0
+sample_zero:sample:an exchange, or a compare-and-exchange:1
+in_use:reuse_conn:lets other threads in before the region is done. suppress:1
+endpoint_ref:release_endpoint:Take it around step [0-9]+ of T2, too:0
+host_name:parse_hello:publish it by a single write of session:1'
 
 found() { # found LABEL FUNCTIONS WORDS: by ./wrong in the bad order
 	if [ "$3" = crash ]; then
@@ -110,6 +117,11 @@ found() { # found LABEL FUNCTIONS WORDS: by ./wrong in the bad order
 	[ "$(reports "$2" bad ./wrong | head -1)" -ge 1 ] || : >log
 	tr -s ' \n' ' ' <log >text
 	if grep -Eq "$3" text; then ok "$1 is found"; else fail "$1 is found" "$(cat out log)"; fi
+	case $1 in # accesses that were told late once stood before the region's begin
+	*flush_wal | *cancel_list | *host_name)
+		same "$1: no step of the cycle stands before the region's begin" '' \
+			"$(awk '/^  steps/ {begun = 0} /begin / {begun = 1} /▸/ && !begun' log)" ;;
+	esac
 }
 
 one_of_more() { # one_of_more COMPILER NAME FUNCTIONS WORDS STATUS
