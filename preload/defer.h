@@ -25,6 +25,13 @@ struct am_item {
 	uint64_t where; /* site << 32 | aux */
 };
 
+/* Counts that the thread took the last off (last.h). */
+enum { AM_LAST_NOTES = 3 };
+struct am_last_notes {
+	uintptr_t at[AM_LAST_NOTES]; /* 0: none */
+	uint32_t next, has_some;
+};
+
 struct am_deferred {
 	/* The stretch of the outermost region while it is open, | AM_EXPOSED; else 0. Changed in one
 	 * step, by its thread and by those who come to its cells. */
@@ -36,6 +43,7 @@ struct am_deferred {
 	struct am_item item[AM_DEFER_MAX];
 	/* Newest stretches of others from which an edge leads to this thread (view_lend.c), by their blocks. */
 	uint64_t linked[AM_DEFER_LINKS];
+	struct am_last_notes last;
 };
 #define AM_EXPOSED UINT64_C(1)
 

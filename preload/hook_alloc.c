@@ -20,6 +20,7 @@
 #include "atommon/checker.h"
 #include "preload/blocks.h"
 #include "preload/export.h"
+#include "preload/last.h"
 #include "preload/real.h"
 #include "preload/shadow.h"
 
@@ -82,6 +83,7 @@ static bool is_cleaned(size_t size)
 static void gone(uintptr_t address, size_t size, struct am_here here)
 {
 	am_exact_gone(address, size);
+	am_last_gone(address, size);
 	if (am_view_mode != AM_VIEW_RECORD && !is_cleaned(size)) {
 		am_view_range(AM_FREE, address, size, here);
 		return;

@@ -9,6 +9,7 @@
 #include "preload/exact.h"
 #include "preload/export.h"
 #include "preload/futex.h"
+#include "preload/last.h"
 #include "preload/retry.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
@@ -231,6 +232,9 @@ static unsigned commutes(unsigned with, const volatile void *p, unsigned size, u
 	return with && is_in_word && !am_view_sleeps() && am_retry_is_unused(pc) ? with : 0;
 }
 
+/* Does an operation that adds `delta` and leaves `left` take the last off a count? libc++ counts owners from 0. */
+#define LAST(delta, left, type) ((delta) == UINT64_MAX && (type)((left) + 1) <= 1 ? AM_ORDER_LAST : 0u)
+
 /* Is it a size of words in which those who wait are counted? */
 #define IS_COUNT(bits) ((bits) == 32 || (bits) == 64)
 
@@ -418,7 +422,10 @@ static inline __attribute__((always_inline)) bool enters_store(struct am_exact *
 		struct am_step s;                                                                  \
 		begin(&s, AM_UPDATE, p, bits / 8, with, here);                                     \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
-		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with, here); \
+		const unsigned last = with ? 0 : LAST(delta, (type)(result), type);                \
+		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with | last, here); \
+		if (am_unlikely(last))                                                             \
+			am_last_note((uintptr_t)p);                                                \
 		note_update(p, bits, delta, here);                                                 \
 		return old;                                                                        \
 	}                                                                                          \

@@ -1,11 +1,12 @@
 /*
- * Words that threads wait on: event stream in, event stream out (see include/atommon/waited.h). Keeps the bytes of
+ * Words that threads wait on, and what last owners do (last.h): event stream in, event stream out (see include/atommon/waited.h). Keeps the bytes of
  * these words, how deep each thread is in regions, and the cycles that wait. Runs in the drain thread and in tools; no I/O, no
  * globals. At the memory ceiling a word may not be known, and cycles that would have to wait are not told.
  */
 /* SPDX-License-Identifier: MIT */
 #include "atommon/waited.h"
 
+#include "last.h"
 #include "map.h"
 #include "atommon/mem.h"
 
@@ -26,6 +27,7 @@ struct am_waited {
 	struct am_mem *mem;
 	struct am_map words;   /* address / 8 + 1 -> which of its bytes */
 	struct am_map threads; /* id + 1 -> depth of regions | number of the outermost << 32 */
+	struct am_last last;
 	struct held *held;
 	uint32_t n_held;
 	uint64_t settled;
@@ -120,13 +122,34 @@ static enum fate fate_of(const struct am_waited *w, const struct am_edge *e)
 		       ? OPEN : COUNTS;
 }
 
+/* Of two accesses of one thread, by which the cycle comes and goes on. */
+static enum fate fate_of_link(const struct am_waited *w, const struct am_access *in, const struct am_access *out)
+{
+	switch (am_last_joins(&w->last, in, out)) {
+	case AM_LAST_APART:
+		return NONE;
+	case AM_LAST_OPEN:
+		return OPEN;
+	default:
+		return COUNTS;
+	}
+}
+
+static enum fate worse(enum fate a, enum fate b)
+{
+	return a == NONE || b == COUNTS ? a : b;
+}
+
 static enum fate judge(const struct am_waited *w, const struct am_cycle *cycle)
 {
 	enum fate fate = COUNTS;
 
 	for (uint32_t i = 0; i < cycle->n_edges && fate != NONE; i++) {
-		const enum fate edge = fate_of(w, &cycle->edge[i]);
-		fate = edge == COUNTS ? fate : edge;
+		const struct am_edge *e = &cycle->edge[i];
+		fate = worse(fate, fate_of(w, e));
+		if (e->why == AM_EDGE_PROGRAM)
+			fate = worse(fate, fate_of_link(w, &e->from, &e->to));
+		fate = worse(fate, fate_of_link(w, &e->to, &cycle->edge[(i + 1) % cycle->n_edges].from));
 	}
 	return fate;
 }
@@ -242,6 +265,16 @@ static void boundary(struct am_waited *w, const struct am_event *ev)
 		*place += depth ? 1 : 1 + (UINT64_C(1) << 32);
 	else if (depth)
 		*place -= 1;
+	if (!(uint32_t)*place)
+		am_last_over(&w->last, ev->thread);
+}
+
+static __attribute__((noinline)) void count_reached(struct am_waited *w, const struct am_event *ev)
+{
+	const uint64_t *place = am_map_find(&w->threads, (uint64_t)ev->thread + 1);
+
+	if (ev->kind == AM_UPDATE && place && (uint32_t)*place)
+		am_last_reached(&w->last, ev);
 }
 
 static void pass(struct am_waited *w, const struct am_event *ev)
@@ -275,10 +308,14 @@ static __attribute__((noinline)) void other(struct am_waited *w, const struct am
 	case AM_THREAD_END:
 	case AM_LOST:
 		am_map_remove(&w->threads, (uint64_t)ev->thread + 1);
+		am_last_over(&w->last, ev->thread);
 		is_news = true;
 		break;
-	case AM_ALLOC:
 	case AM_FREE:
+		am_last_freed(&w->last, ev);
+		forget(w, ev->object, ev->aux);
+		break;
+	case AM_ALLOC:
 		forget(w, ev->object, ev->aux);
 		break;
 	case AM_INIT:
@@ -298,6 +335,8 @@ void am_waited_event(struct am_waited *w, const struct am_event *ev)
 {
 	const bool is_access = (ev->kind >= AM_READ && ev->kind <= AM_UPDATE) || ev->kind == AM_LATE;
 
+	if (is_access && ev->order & AM_ORDER_LAST)
+		count_reached(w, ev);
 	if (!is_access)
 		other(w, ev);
 	else if (w->words.n)

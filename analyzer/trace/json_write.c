@@ -285,6 +285,8 @@ void am_json_event(struct am_json *j, const struct am_event *e)
 		json_object_object_add(o, "failed", json_object_new_boolean(true));
 	if (e->order & AM_ORDER_AGAIN)
 		json_object_object_add(o, "again", json_object_new_boolean(true));
+	if (e->order & AM_ORDER_LAST)
+		json_object_object_add(o, "last", json_object_new_boolean(true));
 	if (e->order & AM_ORDER_COMMUTES)
 		add_text(o, "commutes", am_text_commutes[(e->order & AM_ORDER_COMMUTES) / AM_ORDER_ADDS]);
 	for (unsigned i = 0; i < AM_TEXT_FLAGS; i++)

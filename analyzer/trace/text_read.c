@@ -268,6 +268,8 @@ static bool read_word(struct cursor *c, struct am_event *e)
 		e->order |= AM_ORDER_FAILED;
 	else if (scan_word(c, "again"))
 		e->order |= AM_ORDER_AGAIN;
+	else if (scan_word(c, "last"))
+		e->order |= AM_ORDER_LAST;
 	else if (scan_word(c, "true"))
 		e->value = 1;
 	else if (!scan_word(c, "false") && !scan_word(c, "-"))

@@ -255,7 +255,7 @@ static void put_condition(struct am_text *t, const struct am_event *e)
 
 static void put_order(FILE *out, unsigned order)
 {
-	const unsigned bits = AM_ORDER_FAILED | AM_ORDER_AGAIN | AM_ORDER_COMMUTES;
+	const unsigned bits = AM_ORDER_FAILED | AM_ORDER_AGAIN | AM_ORDER_COMMUTES | AM_ORDER_LAST;
 
 	if ((order & ~bits) >= AM_TEXT_ORDERS) {
 		fprintf(out, " order=%u", order);
@@ -265,6 +265,7 @@ static void put_order(FILE *out, unsigned order)
 		fprintf(out, " order=%s", am_text_orders[order & ~bits]);
 	fputs(order & AM_ORDER_FAILED ? " failed" : "", out);
 	fputs(order & AM_ORDER_AGAIN ? " again" : "", out);
+	fputs(order & AM_ORDER_LAST ? " last" : "", out);
 	if (order & AM_ORDER_COMMUTES)
 		fprintf(out, " %s", am_text_commutes[(order & AM_ORDER_COMMUTES) / AM_ORDER_ADDS]);
 }

@@ -119,7 +119,8 @@ enum {
  * uses commutes with others of the same kind on the same bytes: such two do not conflict, in whatever order they came.
  */
 enum {
-	AM_ORDER_MASK = 0x0f,
+	AM_ORDER_MASK = 0x07,
+	AM_ORDER_LAST = 0x08,	 /* update: one was taken off, nothing is left (0, or less), and the result is looked at */
 	AM_ORDER_ADDS = 0x10,	 /* update: an addition or subtraction, its result is not used */
 	AM_ORDER_ORS = 0x20,
 	AM_ORDER_ANDS = 0x30,

@@ -13,6 +13,8 @@
  * others to leave out: those within the word, and atomic ones that overlap it (a larger word of which the futex is a half). A block that is
  * allocated or freed has none any more.
  *
+ * The same stage knows what the last owner of an object does (analyzer/core/last.h) and does not tell cycles that rest on that.
+ *
  * The call may come behind the accesses: who finds the mark of a waiter wakes a moment later. So a cycle
  * that rests on an atomic access that may be to such a word waits until all its regions that are open now have ended. Why nothing
  * false can be told: leaving out an access only removes edges (doc/notes/checker.md).

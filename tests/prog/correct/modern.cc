@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <future>
 #include <latch>
 #include <map>
 #include <memory>
@@ -260,6 +263,48 @@ static void renew_or_read(unsigned who, unsigned round)
 		abort();
 }
 
+// ---- a task that is handed over while its maker still has a reference; who drops the last frees it ----
+static std::deque<std::function<void()>> tasks;
+
+NOINLINE static std::future<unsigned> op_submit(unsigned round)
+{
+	auto task = std::make_shared<std::packaged_task<unsigned()>>([round] { return round + 1; });
+	std::future<unsigned> result = task->get_future();
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+		tasks.emplace_back([task] { (*task)(); });
+	}
+	sched_yield();
+	return result;
+}
+
+NOINLINE static std::function<void()> op_take()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+	if (tasks.empty())
+		return nullptr;
+	std::function<void()> task = std::move(tasks.front());
+	tasks.pop_front();
+	return task;
+}
+
+static void run_one()
+{
+	if (const auto task = op_take())
+		task();
+}
+
+static void submit_and_run(unsigned, unsigned round)
+{
+	auto result = op_submit(round);
+
+	run_one();
+	while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+		run_one();
+	if (result.get() != round + 1)
+		abort();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct job jobs[] = {
@@ -273,6 +318,7 @@ int main(int argc, char **argv)
 		{"semaphore", enter_and_leave, is_always, nullptr},
 		{"barrier", step, is_always, make_phase},
 		{"snapshot", renew_or_read, is_always, nullptr},
+		{"task", submit_and_run, is_always, nullptr},
 	};
 
 	return team_main(argc, argv, jobs, sizeof jobs / sizeof *jobs);
