@@ -4,6 +4,7 @@
 #ifndef ATOMMON_PASS_CONTROL_H
 #define ATOMMON_PASS_CONTROL_H
 
+#include "instrument/pass/merge.h"
 #include "instrument/pass/nodes.h"
 #include "instrument/pass/sides.h"
 
@@ -16,38 +17,68 @@ class Control {
 	Function &f;
 	Sides &sides;
 	SmallVector<std::pair<PHINode *, PHINode *>, 16> phis;
-	DenseMap<Instruction *, SmallVector<Constant *, 2>> side;
 
-	static constexpr unsigned max_cases = 256;
+	static constexpr unsigned max_cases = 256, max_sides = 32;
+
+	// Where a branch or switch ends: what each way out may write before the ways meet.
+	struct Ways {
+		SmallVector<std::pair<BasicBlock *, Writes>, 2> side; // each successor once
+		unsigned merge_line;
+	};
+	DenseMap<Instruction *, Ways> ways;
 
 	// assert(c) calls a function that does not return when c is false.
 	static bool fails(const BasicBlock *block)
 	{
 		for (const auto &i : *block)
 			if (const auto *call = dyn_cast<CallBase>(&i))
-				if (const auto *callee = call->getCalledFunction())
-					if (callee->getName() == "__assert_fail" ||
-					    callee->getName() == "__assert_perror_fail" ||
-					    callee->getName() == "__assert")
-						return true;
+				if (is_failure(*call))
+					return true;
 		return false;
+	}
+
+	// The ways not taken if `taken` is. nullptr: any.
+	Constant *but(const Ways &w, const BasicBlock *taken)
+	{
+		Writes all;
+		for (const auto &s : w.side)
+			if (s.first != taken)
+				all.add(s.second);
+		return sides.constant(all, w.merge_line);
+	}
+
+	// Of a switch.
+	Value *not_taken(IRBuilder<> &b, SwitchInst &i, const Ways &w)
+	{
+		if (w.side.size() > max_sides)
+			return but(w, nullptr);
+		Value *result = but(w, i.getDefaultDest());
+		for (auto &each : i.cases())
+			if (each.getCaseSuccessor() != i.getDefaultDest())
+				result = b.CreateSelect(b.CreateICmpEQ(i.getCondition(), each.getCaseValue()),
+							but(w, each.getCaseSuccessor()), result);
+		return result;
 	}
 
 public:
 	Control(Nodes &n, Function &function, Sides &s) : nodes(n), rt(n.rt), f(function), sides(s) {}
 
-	// Before anything is changed.
-	void find_sides(PostDominatorTree &tree)
+	// Before any function is changed: the sides call others.
+	void find_sides()
 	{
+		const Merges merges(f);
 		for (auto &block : f) {
 			auto *end = block.getTerminator();
-			auto *merge = Sides::merge_of(block, tree);
-			if (auto *br = dyn_cast<BranchInst>(end); br && br->isConditional()) {
-				side[end].push_back(sides.of_side(*br->getSuccessor(0), merge));
-				side[end].push_back(sides.of_side(*br->getSuccessor(1), merge));
-			} else if (isa<SwitchInst>(end)) {
-				side[end].push_back(sides.of_side(block, merge));
-			}
+			auto *br = dyn_cast<BranchInst>(end);
+			if (!isa<SwitchInst>(end) && !(br && br->isConditional()))
+				continue;
+			auto *merge = merges.of(block);
+			Ways &w = ways[end];
+			SmallPtrSet<BasicBlock *, 8> seen;
+			for (auto *side : successors(&block))
+				if (seen.insert(side).second)
+					w.side.push_back({side, sides.of_side(*side, merge)});
+			w.merge_line = Sides::line_of(merge);
 		}
 	}
 
@@ -66,9 +97,9 @@ public:
 		}
 		if (asserts)
 			outcome = b.CreateOr(outcome, AM_SYM_ASSERT);
-		const auto &s = side[&i];
-		auto *not_taken = b.CreateSelect(c, s[1], s[0]);
-		rt.call(b, "__atommon_sym_branch", rt.nothing, {n, outcome, not_taken});
+		const Ways &w = ways[&i];
+		auto *untaken = b.CreateSelect(c, but(w, i.getSuccessor(0)), but(w, i.getSuccessor(1)));
+		rt.call(b, "__atommon_sym_branch", rt.nothing, {n, outcome, untaken});
 	}
 
 	void choose(SwitchInst &i)
@@ -89,7 +120,7 @@ public:
 						 GlobalValue::PrivateLinkage, data, "atommon.cases");
 		rt.call(b, "__atommon_sym_switch", rt.nothing,
 			{nodes.of(c), to_64(b, c), rt.number(b, width_of(c->getType())),
-			 rt.number(b, values.size()), rt.raw(b, table), side[&i][0]});
+			 rt.number(b, values.size()), rt.raw(b, table), not_taken(b, i, ways[&i])});
 	}
 
 	void join(PHINode &i)

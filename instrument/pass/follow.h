@@ -36,14 +36,15 @@ public:
 	{
 	}
 
+	// Before any function is changed.
+	void look() { control.find_sides(); }
+
 	void run()
 	{
-		PostDominatorTree tree(f);
 		SmallVector<Instruction *, 128> todo;
 		for (auto *block : ReversePostOrderTraversal<Function *>(&f))
 			for (auto &i : *block)
 				todo.push_back(&i);
-		control.find_sides(tree);
 		calls.enter();
 		for (auto *i : todo)
 			visit(*i);

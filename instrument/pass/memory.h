@@ -8,7 +8,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicInst.h"
 
-#include "instrument/pass/begins.h"
+#include "instrument/pass/marker.h"
 #include "instrument/pass/nodes.h"
 #include "instrument/pass/wide.h"
 
@@ -51,31 +51,6 @@ class Memory {
 		IRBuilder<> b(&i);
 		rt.call(b, "__atommon_sym_range", rt.nothing,
 			{rt.raw(b, at), b.getInt64(bytes), rt.number(b, writes), nodes.of(at)});
-	}
-
-	// The variable behind ATOMMON_REGION: only the loop that it makes, and our own functions, see it.
-	static bool is_marker(const Value *at)
-	{
-		const auto *local = dyn_cast<AllocaInst>(getUnderlyingObject(at));
-		if (!local)
-			return false;
-		SmallVector<const Value *, 8> todo{local};
-		bool is_passed = false;
-		while (!todo.empty())
-			for (const auto *user : todo.pop_back_val()->users()) {
-				if (isa<BitCastInst>(user) || isa<GetElementPtrInst>(user)) {
-					todo.push_back(user);
-					continue;
-				}
-				const auto *call = dyn_cast<CallBase>(user);
-				if (!call || isa<IntrinsicInst>(user))
-					continue;
-				const auto *callee = call->getCalledFunction();
-				if (!callee || !begins(callee->getName(), "atommon_"))
-					return false;
-				is_passed = true;
-			}
-		return is_passed;
 	}
 
 	static bool never_changes(const Value *at)

@@ -4,6 +4,8 @@
 // source; only locals whose address nobody takes have been put into registers before.
 //
 // SPDX-License-Identifier: MIT
+#include <deque>
+
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -82,10 +84,15 @@ struct Symbolic : PassInfoMixin<Symbolic> {
 #endif
 			fam.invalidate(*w.first, PreservedAnalyses::none());
 		}
+		std::deque<atommon::Follow> follow; // its parts know each other's places
 		for (auto &w : work) {
-			atommon::Follow(*w.first, *w.second, identity, rt, sides).run();
-			fam.invalidate(*w.first, PreservedAnalyses::none());
+			follow.emplace_back(*w.first, *w.second, identity, rt, sides);
+			follow.back().look();
 		}
+		for (auto &each : follow)
+			each.run();
+		for (auto &w : work)
+			fam.invalidate(*w.first, PreservedAnalyses::none());
 		add_registration(m, rt, all);
 		return PreservedAnalyses::none();
 	}
