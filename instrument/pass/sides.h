@@ -75,6 +75,32 @@ class Sides {
 
 	static bool is_lent(const Value *local) { return PointerMayBeCaptured(local, true, true); }
 
+	// The thread-local variable of this file alone that `base` is the address of, or nullptr. Newer LLVM asks for it.
+	static const GlobalVariable *own_variable(const Value *base)
+	{
+#if LLVM_VERSION_MAJOR >= 15
+		if (const auto *call = dyn_cast<IntrinsicInst>(base))
+			if (call->getIntrinsicID() == Intrinsic::threadlocal_address)
+				base = call->getArgOperand(0);
+#endif
+		const auto *g = dyn_cast<GlobalVariable>(base);
+		return g && g->isThreadLocal() && g->hasLocalLinkage() ? g : nullptr;
+	}
+
+	static bool is_own_lent(const GlobalVariable &g)
+	{
+#if LLVM_VERSION_MAJOR >= 15
+		for (const auto *user : g.users()) {
+			const auto *call = dyn_cast<IntrinsicInst>(user);
+			if (!call || call->getIntrinsicID() != Intrinsic::threadlocal_address || is_lent(call))
+				return true;
+		}
+		return false;
+#else
+		return is_lent(&g);
+#endif
+	}
+
 	void add_store(Writes &w, const Value *pointer, uint64_t size)
 	{
 		int64_t offset = 0;
@@ -88,7 +114,7 @@ class Sides {
 		g = dyn_cast<GlobalVariable>(base);
 		if (g && !g->isThreadLocal() && g->getValueType()->isSized())
 			w.add(g, 0, layout.getTypeAllocSize(g->getValueType()));
-		else if (g && g->isThreadLocal() && g->hasLocalLinkage() && !is_lent(g))
+		else if (const auto *mine = own_variable(base); mine && !is_own_lent(*mine))
 			return;
 		else if (isa<AllocaInst>(base) && (is_marker(base) || !is_lent(base)))
 			return;
