@@ -273,9 +273,9 @@ int main(int argc, char **argv)
 	bool is_gcc = false, wraps = false;
 	const char *lib = plain ? NULL : lib_directory();
 	if (links && what.wants_static)
-		die("a static program cannot be watched: leave out -static");
+		die("a static program cannot be watched: leave out %s", what.wants_static);
 	if (!plain && what.sanitizer && !symbolic)
-		die("'%s' does not go together with watched accesses: leave it out", what.sanitizer);
+		die("'-fsanitize=%s' does not go together with watched accesses: leave it out", what.sanitizer);
 	if (!plain) {
 		struct am_cc_version version;
 		if (!am_cc_probe(out.v, &version))
