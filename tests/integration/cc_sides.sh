@@ -42,7 +42,7 @@ out()'
 expected() {
 	grep -nE '/\* [a-z-][a-z0-9+: -]* \*/$' "$src" | sed -E 's|^([0-9]+):.*/\* (.*) \*/|\1 \2|' |
 		while read -r line words; do
-			# shellcheck disable=SC2086
+			# shellcheck disable=SC2086,SC2046
 			echo "$line" $(printf '%s\n' ${words/merge/} | sort)
 		done
 }
