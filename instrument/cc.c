@@ -176,11 +176,8 @@ static void no_builtins(struct am_cc_args *a)
 }
 
 static void add_compile_options(struct am_cc_args *a, const struct am_cc_version *version,
-				const char *lib, bool symbolic)
+				const char *lib, const char *pass, bool symbolic)
 {
-	const char *name = symbolic ? "symbolic" : "twin";
-	const char *pass = version->is_clang ? pass_for(lib, name, version->major) : NULL;
-
 	keep_lines(a, version);
 	/* Only bits/c++config.h is there. */
 	push(a, "-isystem");
@@ -239,7 +236,7 @@ static void add_link_options(struct am_cc_args *a, const char *lib, bool wraps)
 					     AM_STRING_FUNCTIONS(X) AM_CONTAINER_FUNCTIONS(X)};
 #undef X
 
-	/* gcc has no callback for these. */
+	/* No compiler has a callback for these; a pass calls them by itself. */
 	for (size_t i = 0; wraps && i < sizeof silent / sizeof *silent; i++)
 		push(a, text("-Wl,--wrap=%s", silent[i]));
 	push(a, text("-L%s", lib));
@@ -273,12 +270,12 @@ int main(int argc, char **argv)
 	/* No input, nothing to instrument: --version, -print-search-dirs, -v. */
 	const bool plain = what.other_target || !what.has_input;
 	const bool links = !plain && am_cc_links(&what);
-	bool is_gcc = false;
+	bool is_gcc = false, wraps = false;
 	const char *lib = plain ? NULL : lib_directory();
 	if (links && what.wants_static)
-		die("a static program cannot be watched: leave out -static");
+		die("a static program cannot be watched: leave out %s", what.wants_static);
 	if (!plain && what.sanitizer && !symbolic)
-		die("'%s' does not go together with watched accesses: leave it out", what.sanitizer);
+		die("'-fsanitize=%s' does not go together with watched accesses: leave it out", what.sanitizer);
 	if (!plain) {
 		struct am_cc_version version;
 		if (!am_cc_probe(out.v, &version))
@@ -287,10 +284,13 @@ int main(int argc, char **argv)
 		if (version.is_clang)
 			push(&out, version.major >= 14 ? "--start-no-unused-arguments"
 						       : "-Qunused-arguments");
-		add_compile_options(&out, &version, lib, symbolic);
+		const char *name = symbolic ? "symbolic" : "twin";
+		const char *pass = version.is_clang ? pass_for(lib, name, version.major) : NULL;
+		add_compile_options(&out, &version, lib, pass, symbolic);
 		if (version.is_clang && version.major >= 14)
 			push(&out, "--end-no-unused-arguments");
 		is_gcc = !version.is_clang;
+		wraps = !pass;
 		if (is_gcc)
 			push(&out, text("-B%s/atommon/link/", lib));
 	}
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
 	if (is_gcc)
 		push(&out, "-U_FORTIFY_SOURCE");
 	if (links)
-		add_link_options(&out, lib, is_gcc);
+		add_link_options(&out, lib, wraps);
 	execvp(out.v[0], out.v);
 	fprintf(stderr, "%s: cannot run '%s': %s\n", self, out.v[0], strerror(errno));
 	return 127;

@@ -16,12 +16,12 @@ struct am_cc_what {
 	bool has_input;	   /* a file, standard input or a library */
 	bool stops_early;  /* -c, -S, -E, -M, -MM, -fsyntax-only: no link step */
 	bool relocatable;  /* -r: the result is linked again later */
-	bool wants_static; /* -static, -static-pie */
+	const char *wants_static; /* -static, -static-pie, or NULL */
 	bool other_target; /* -m32 and the like: we have no library for it */
 	bool value_next;   /* the next argument belongs to the option before it */
 	bool language_next; /* the next argument is that of -x */
 	bool is_header;	    /* -x c-header and the like: what follows is precompiled */
-	const char *sanitizer; /* one that does not go together with ours */
+	const char *sanitizer; /* one that does not go together with ours, or NULL */
 	unsigned depth;	   /* of response files */
 };
 

@@ -81,8 +81,7 @@ static const char *const ends_before_link[] = {
 };
 
 static const char *const other_sanitizers[] = {
-	"-fsanitize=address",  "-fsanitize=hwaddress", "-fsanitize=memory", "-fsanitize=leak",
-	"-fsanitize=dataflow", "-fsanitize=kernel-address",
+	"address", "hwaddress", "memory", "leak", "dataflow", "kernel-address", "kernel-hwaddress",
 };
 
 static const char *const foreign[] = {"-m32", "-m16", "-mx32", "-miamcu"};
@@ -146,6 +145,27 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && strcmp(text + n - k, end) == 0;
 }
 
+/* -fsanitize=LIST and -fno-sanitize=LIST: is there one that does not go together with ours? */
+static void look_sanitizers(struct am_cc_what *what, const char *list, bool wanted)
+{
+	size_t n;
+
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (!wanted && n == 3 && strncmp(list, "all", n) == 0)
+			what->sanitizer = NULL;
+		for (size_t i = 0; i < sizeof other_sanitizers / sizeof *other_sanitizers; i++) {
+			const char *other = other_sanitizers[i];
+			if (strlen(other) != n || strncmp(list, other, n) != 0)
+				continue;
+			if (wanted)
+				what->sanitizer = other;
+			else if (what->sanitizer == other)
+				what->sanitizer = NULL;
+		}
+	}
+}
+
 /* A header given as input is precompiled, not linked. */
 static bool names_header(const char *path)
 {
@@ -177,9 +197,10 @@ void am_cc_look(struct am_cc_what *what, const char *arg)
 		what->stops_early |= what->is_header || names_header(arg);
 		return;
 	}
-	for (size_t i = 0; i < sizeof other_sanitizers / sizeof *other_sanitizers; i++)
-		if (strcmp(arg, other_sanitizers[i]) == 0)
-			what->sanitizer = other_sanitizers[i];
+	if (strncmp(arg, "-fsanitize=", 11) == 0)
+		look_sanitizers(what, arg + 11, true);
+	if (strncmp(arg, "-fno-sanitize=", 14) == 0)
+		look_sanitizers(what, arg + 14, false);
 	if (strncmp(arg, "-l", 2) == 0)
 		what->has_input = true;
 	if (AMONG(arg, ends_before_link))
@@ -188,7 +209,7 @@ void am_cc_look(struct am_cc_what *what, const char *arg)
 		what->relocatable = true;
 	else if (strcmp(arg, "-static") == 0 || strcmp(arg, "--static") == 0 ||
 		 strcmp(arg, "-static-pie") == 0)
-		what->wants_static = true;
+		what->wants_static = arg[1] == 's' && arg[7] ? "-static-pie" : "-static";
 	else if (AMONG(arg, foreign))
 		what->other_target = true;
 	what->value_next = AMONG(arg, takes_value);

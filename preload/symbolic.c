@@ -9,6 +9,7 @@
 
 #include "atommon/perform.h"
 #include "preload/futex.h"
+#include "preload/lane.h"
 #include "preload/retry.h"
 #include "preload/export.h"
 #include "preload/shadow.h"
@@ -258,6 +259,23 @@ static void record_copy(struct am_sym *s, char *to, char *from, uint64_t n, stru
 			from += bytes;
 		}
 	}
+}
+
+bool am_sym_reads(const void *p, uint64_t n, struct am_here here)
+{
+	struct am_sym *s = am_tls.lane && am_tls.lane->symbolic ? am_sym_self() : NULL;
+	char *at = (char *)(uintptr_t)p;
+
+	if (!s || n > COPY_MAX)
+		return false;
+	while (n > 0) {
+		const uint32_t code = piece(at, at, n);
+		const struct am_sym_value v = record_load(s, at, code, 0, here);
+		am_sym_pin_node(s, v.node, v.value, here);
+		at += 1u << code;
+		n -= 1u << code;
+	}
+	return true;
 }
 
 AM_EXPORT void __atommon_sym_copy(void *to, const void *from, uint64_t n)

@@ -34,6 +34,10 @@ void am_sym_pin_node(struct am_sym *s, uint32_t node, uint64_t value, struct am_
 /* branch or assert */
 void am_sym_condition(enum am_kind kind, uint32_t node, bool outcome, struct am_here here);
 
+/* Code that makes no expressions reads n bytes for code that does: recorded, and fixed to what they are. False: this thread
+ * records none, or they are too many. */
+bool am_sym_reads(const void *p, uint64_t n, struct am_here here);
+
 static inline struct am_unit am_sym_ext(enum am_ext tag, uint64_t payload)
 {
 	return (struct am_unit){AM_EXT | (uint64_t)tag << AM_R_DETAIL_SHIFT, payload};

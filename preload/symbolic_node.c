@@ -160,13 +160,13 @@ static void untaken(const void *address, uint64_t size, uint32_t line, struct am
 	am_log_record(&r, here);
 }
 
-/* Address 0: unknown memory. A side that writes nothing still tells where the sides meet. */
+/* Address 0: unknown memory, or an assertion; the size says which. A side that writes nothing still tells where the sides meet. */
 static void not_taken(const struct am_sym_side *side, struct am_here here)
 {
 	for (uint32_t i = 0; i < side->n; i++)
 		untaken(side->write[i].address, side->write[i].size, side->merge_line, here);
-	if (side->unknown || side->n == 0)
-		untaken(NULL, side->unknown, side->merge_line, here);
+	if (side->others || side->n == 0)
+		untaken(NULL, side->others, side->merge_line, here);
 }
 
 AM_EXPORT void __atommon_sym_branch(uint32_t node, uint32_t outcome, const struct am_sym_side *side)

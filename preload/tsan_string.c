@@ -5,6 +5,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/export.h"
 #include "preload/shadow.h"
+#include "preload/symbolic.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -12,5 +13,7 @@ AM_EXPORT void __atommon_range(void *p, size_t n, int writes, void *pc, void *cf
 {
 	const struct am_here here = {(uintptr_t)pc, (uintptr_t)cfa};
 
+	if (!writes && am_sym_reads(p, n, here))
+		return;
 	am_view_range(writes ? AM_WRITE : AM_READ, (uintptr_t)p, n, here);
 }

@@ -7,6 +7,12 @@
 #ifndef ATOMMON_STRINGS_H
 #define ATOMMON_STRINGS_H
 
+/* Those that only read, and whose result is what matters: also with --symbolic. */
+#define AM_READING_FUNCTIONS(X)                                                                    \
+	X(memcmp) X(bcmp) X(memchr) X(strlen) X(strnlen) X(strcmp) X(strncmp) X(strcasecmp)        \
+	X(strncasecmp) X(strchr) X(strrchr) X(strstr) X(strtol) X(strtoul) X(strtoll) X(strtoull)  \
+	X(strtod) X(atoi) X(atol) X(atoll) X(strspn) X(strcspn) X(strpbrk)
+
 #define AM_STRING_FUNCTIONS(X)                                                                     \
 	X(memcmp) X(bcmp) X(memchr) X(mempcpy) X(bcopy) X(bzero) X(explicit_bzero)                 \
 	X(strlen) X(strnlen) X(strcmp) X(strncmp) X(strcasecmp) X(strncasecmp) X(strchr)           \

@@ -49,6 +49,12 @@ enum {
 	AM_SYM_ASSERT = 2,
 };
 
+/* What a side may do beyond the writes that are listed (struct am_sym_side). */
+enum {
+	AM_SYM_SIDE_UNKNOWN = 1, /* write other memory */
+	AM_SYM_SIDE_ASSERT = 2,	 /* fail an assertion */
+};
+
 struct am_sym_value {
 	uint64_t value;
 	uint32_t node;
@@ -57,7 +63,7 @@ struct am_sym_value {
 /* What one side of a branch may write, made by the pass as constant data. */
 struct am_sym_side {
 	uint32_t n;
-	uint32_t unknown;    /* 1: also other memory */
+	uint32_t others;     /* AM_SYM_SIDE_... */
 	uint32_t merge_line; /* of the point where the sides meet again (post-dominator), 0 none */
 	uint32_t reserved;
 	struct {

@@ -1,112 +1,252 @@
-// What the side of a branch that was not taken might have written, and where the two sides meet
-// again (pruning in schedule exploration needs both). A static over-approximation: global
-// variables by name, everything else as "unknown". Used by the symbolic pass only.
+// What the side of a branch that was not taken might have written, and where the two sides meet again: the write-variables and
+// the merging point of Wang, Chaudhuri, Gupta and Yang (FSE 2009), section 5.1. A static over-approximation: global
+// variables by name, everything else as "unknown"; an assertion that may fail counts as their variable assert_fail does. Looks at
+// functions as they were before the pass changed any. Used by the symbolic pass only.
 //
 // SPDX-License-Identifier: MIT
 #ifndef ATOMMON_PASS_SIDES_H
 #define ATOMMON_PASS_SIDES_H
 
-#include "llvm/ADT/MapVector.h"
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugLoc.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
+#include "atommon/symbolic.h"
+#include "instrument/pass/marker.h"
+
 namespace atommon
 {
 
 using namespace llvm;
 
+// A function that ends the program because an assertion does not hold.
+inline bool is_failure(const CallBase &call)
+{
+	const auto *f = call.getCalledFunction();
+	return f && (f->getName() == "__assert_fail" || f->getName() == "__assert_perror_fail" ||
+		     f->getName() == "__assert");
+}
+
+// What code may write: each place a global variable, offset and size.
+struct Writes {
+	static constexpr size_t max_places = 32;
+
+	SetVector<std::pair<GlobalVariable *, std::pair<uint64_t, uint64_t>>> places;
+	unsigned others = 0; // AM_SYM_SIDE_...
+
+	void add(GlobalVariable *g, uint64_t offset, uint64_t size)
+	{
+		if (places.size() < max_places)
+			places.insert({g, {offset, size}});
+		else if (!places.count({g, {offset, size}}))
+			others |= AM_SYM_SIDE_UNKNOWN;
+	}
+	void add(const Writes &more)
+	{
+		others |= more.others;
+		for (const auto &p : more.places)
+			add(p.first, p.second.first, p.second.second);
+	}
+};
+
 class Sides {
 	Module &m;
 	const DataLayout &layout;
 
-	struct Writes {
-		SetVector<std::pair<GlobalVariable *, std::pair<uint64_t, uint64_t>>> places;
-		bool unknown = false;
+	struct Summary {
+		Writes writes;
+		SetVector<Function *> callees;
 	};
-	DenseMap<Function *, Writes> summary;
+	DenseMap<Function *, Summary> own; // of the function's own code
+	DenseMap<Function *, Writes> whole; // and of all that it calls
+	using Key = std::tuple<std::vector<std::tuple<GlobalVariable *, uint64_t, uint64_t>>, unsigned, unsigned>;
+	std::map<Key, Constant *> made;
 
-	void add_store(Writes &w, Value *pointer, uint64_t size)
+	static bool is_lent(const Value *local) { return PointerMayBeCaptured(local, true, true); }
+
+	// The thread-local variable of this file alone that `base` is the address of, or nullptr. Newer LLVM asks for it.
+	static const GlobalVariable *own_variable(const Value *base)
+	{
+#if LLVM_VERSION_MAJOR >= 15
+		if (const auto *call = dyn_cast<IntrinsicInst>(base))
+			if (call->getIntrinsicID() == Intrinsic::threadlocal_address)
+				base = call->getArgOperand(0);
+#endif
+		const auto *g = dyn_cast<GlobalVariable>(base);
+		return g && g->isThreadLocal() && g->hasLocalLinkage() ? g : nullptr;
+	}
+
+	static bool is_own_lent(const GlobalVariable &g)
+	{
+#if LLVM_VERSION_MAJOR >= 15
+		for (const auto *user : g.users()) {
+			const auto *call = dyn_cast<IntrinsicInst>(user);
+			if (!call || call->getIntrinsicID() != Intrinsic::threadlocal_address || is_lent(call))
+				return true;
+		}
+		return false;
+#else
+		return is_lent(&g);
+#endif
+	}
+
+	void add_store(Writes &w, const Value *pointer, uint64_t size)
 	{
 		int64_t offset = 0;
-		auto *base = GetPointerBaseWithConstantOffset(pointer, offset, layout);
-		if (auto *g = dyn_cast<GlobalVariable>(base)) {
-			if (!g->isThreadLocal())
-				w.places.insert({g, {uint64_t(offset), size}});
+		auto *base = const_cast<Value *>(GetPointerBaseWithConstantOffset(pointer, offset, layout));
+		auto *g = dyn_cast<GlobalVariable>(base);
+		if (g && !g->isThreadLocal()) {
+			w.add(g, uint64_t(offset), size);
 			return;
 		}
 		base = const_cast<Value *>(getUnderlyingObject(pointer));
-		if (isa<AllocaInst>(base))
+		g = dyn_cast<GlobalVariable>(base);
+		if (g && !g->isThreadLocal() && g->getValueType()->isSized())
+			w.add(g, 0, layout.getTypeAllocSize(g->getValueType()));
+		else if (const auto *mine = own_variable(base); mine && !is_own_lent(*mine))
 			return;
-		if (auto *g = dyn_cast<GlobalVariable>(base)) {
-			if (!g->isThreadLocal() && g->getValueType()->isSized())
-				w.places.insert({g, {0, layout.getTypeAllocSize(g->getValueType())}});
-			else
-				w.unknown = true;
+		else if (isa<AllocaInst>(base) && (is_marker(base) || !is_lent(base)))
 			return;
-		}
-		w.unknown = true;
+		else
+			w.others |= AM_SYM_SIDE_UNKNOWN;
 	}
 
-	void add_call(Writes &w, CallBase &call, unsigned depth)
+	void add_intrinsic(Writes &w, const IntrinsicInst &call)
+	{
+		switch (call.getIntrinsicID()) {
+		case Intrinsic::lifetime_start:
+		case Intrinsic::lifetime_end:
+		case Intrinsic::vastart:
+		case Intrinsic::vaend:
+		case Intrinsic::vacopy:
+		case Intrinsic::stackrestore:
+		case Intrinsic::trap:
+		case Intrinsic::prefetch: return;
+		default: break;
+		}
+		const auto *copy = dyn_cast<AnyMemIntrinsic>(&call);
+		const auto *n = copy ? dyn_cast<ConstantInt>(copy->getLength()) : nullptr;
+		if (n)
+			add_store(w, copy->getRawDest(), n->getZExtValue());
+		else if (call.mayWriteToMemory() && !call.onlyAccessesInaccessibleMemory())
+			w.others |= AM_SYM_SIDE_UNKNOWN;
+	}
+
+	void add_call(Summary &s, CallBase &call)
 	{
 		if (call.onlyReadsMemory() || call.doesNotAccessMemory())
 			return;
-		if (auto *copy = dyn_cast<AnyMemIntrinsic>(&call)) {
-			auto *n = dyn_cast<ConstantInt>(copy->getLength());
-			if (n)
-				add_store(w, copy->getRawDest(), n->getZExtValue());
-			else
-				w.unknown = true;
+		if (const auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
+			add_intrinsic(s.writes, *intrinsic);
 			return;
 		}
-		if (isa<IntrinsicInst>(call))
-			return;
 		auto *f = call.getCalledFunction();
-		if (!f || f->isDeclaration() || f->isInterposable() || depth == 0) {
-			w.unknown = true;
+		if (is_failure(call))
+			s.writes.others |= AM_SYM_SIDE_ASSERT;
+		else if (f && begins(f->getName(), "atommon_"))
 			return;
-		}
-		const Writes &inner = of_function(*f, depth - 1);
-		w.unknown |= inner.unknown;
-		w.places.insert(inner.places.begin(), inner.places.end());
+		else if (!f || f->isDeclaration() || f->isInterposable())
+			s.writes.others |= AM_SYM_SIDE_UNKNOWN;
+		else
+			s.callees.insert(f);
 	}
 
-	void add_block(Writes &w, BasicBlock &block, unsigned depth)
+	void add_block(Summary &s, BasicBlock &block)
 	{
+		const auto size = [&](const Value *v) { return uint64_t(layout.getTypeStoreSize(v->getType())); };
 		for (auto &i : block) {
-			if (auto *s = dyn_cast<StoreInst>(&i))
-				add_store(w, s->getPointerOperand(),
-					  layout.getTypeStoreSize(s->getValueOperand()->getType()));
+			if (auto *st = dyn_cast<StoreInst>(&i))
+				add_store(s.writes, st->getPointerOperand(), size(st->getValueOperand()));
 			else if (auto *u = dyn_cast<AtomicRMWInst>(&i))
-				add_store(w, u->getPointerOperand(),
-					  layout.getTypeStoreSize(u->getValOperand()->getType()));
+				add_store(s.writes, u->getPointerOperand(), size(u->getValOperand()));
 			else if (auto *c = dyn_cast<AtomicCmpXchgInst>(&i))
-				add_store(w, c->getPointerOperand(),
-					  layout.getTypeStoreSize(c->getNewValOperand()->getType()));
+				add_store(s.writes, c->getPointerOperand(), size(c->getNewValOperand()));
 			else if (auto *call = dyn_cast<CallBase>(&i))
-				add_call(w, *call, depth);
+				add_call(s, *call);
+			else if (isa<VAArgInst>(i))
+				s.writes.others |= AM_SYM_SIDE_UNKNOWN;
 		}
 	}
 
-	Writes of_function(Function &f, unsigned depth)
+	const Summary &own_of(Function &f)
 	{
-		const auto found = summary.find(&f);
-		if (found != summary.end())
+		const auto found = own.find(&f);
+		if (found != own.end())
+			return found->second;
+		Summary s;
+		for (auto &block : f)
+			add_block(s, block);
+		return own[&f] = s;
+	}
+
+	// Recursion ends where all that can be called has been seen.
+	const Writes &whole_of(Function &f)
+	{
+		const auto found = whole.find(&f);
+		if (found != whole.end())
 			return found->second;
 		Writes w;
-		for (auto &block : f)
-			add_block(w, block, depth);
-		return summary[&f] = w;
+		SetVector<Function *> called;
+		called.insert(&f);
+		for (size_t i = 0; i < called.size(); i++) {
+			const Summary &s = own_of(*called[i]);
+			w.add(s.writes);
+			called.insert(s.callees.begin(), s.callees.end());
+		}
+		return whole[&f] = w;
 	}
 
+public:
+	explicit Sides(Module &module) : m(module), layout(module.getDataLayout()) {}
+
+	// The blocks from which `from` reaches `merge`: what may run on that side.
+	Writes of_side(BasicBlock &from, BasicBlock *merge)
+	{
+		Summary s;
+		SmallPtrSet<BasicBlock *, 16> seen;
+		SmallVector<BasicBlock *, 16> todo{&from};
+		while (!todo.empty()) {
+			auto *block = todo.pop_back_val();
+			if (block == merge || !seen.insert(block).second)
+				continue;
+			add_block(s, *block);
+			todo.append(succ_begin(block), succ_end(block));
+		}
+		for (auto *f : s.callees)
+			s.writes.add(whole_of(*f));
+		return s.writes;
+	}
+
+	// The line at which a block begins; 0: none.
+	static unsigned line_of(const BasicBlock *block)
+	{
+		for (unsigned n = 0; block && n < 8; n++, block = block->getUniqueSuccessor())
+			for (auto &i : *block)
+				if (!isa<DbgInfoIntrinsic>(i) && i.getDebugLoc() && i.getDebugLoc().getLine())
+					return i.getDebugLoc().getLine();
+		return 0;
+	}
+
+	// As the runtime reads it (struct am_sym_side).
 	Constant *constant(const Writes &w, unsigned line)
 	{
+		Key key{{}, w.others, line};
+		for (const auto &p : w.places)
+			std::get<0>(key).push_back({p.first, p.second.first, p.second.second});
+		auto *&known = made[key];
+		if (known)
+			return known;
 		auto &c = m.getContext();
 		auto *i32 = Type::getInt32Ty(c), *i64 = Type::getInt64Ty(c), *i8 = Type::getInt8Ty(c);
 		auto *pointer = PointerType::get(i8, 0);
@@ -122,46 +262,12 @@ class Sides {
 		auto *array = ArrayType::get(entry, entries.size());
 		auto *type = StructType::get(c, {i32, i32, i32, i32, array});
 		auto *value = ConstantStruct::get(
-			type, {ConstantInt::get(i32, entries.size()), ConstantInt::get(i32, w.unknown),
+			type, {ConstantInt::get(i32, entries.size()), ConstantInt::get(i32, w.others),
 			       ConstantInt::get(i32, line), ConstantInt::get(i32, 0),
 			       ConstantArray::get(array, entries)});
 		auto *g = new GlobalVariable(m, type, true, GlobalValue::PrivateLinkage, value,
 					     "atommon.side");
-		return ConstantExpr::getPointerBitCastOrAddrSpaceCast(g, pointer);
-	}
-
-	static unsigned line_of(BasicBlock *block)
-	{
-		if (block)
-			for (auto &i : *block)
-				if (i.getDebugLoc() && i.getDebugLoc().getLine())
-					return i.getDebugLoc().getLine();
-		return 0;
-	}
-
-public:
-	explicit Sides(Module &module) : m(module), layout(module.getDataLayout()) {}
-
-	// The blocks from which `from` reaches `merge`: what may run on that side.
-	Constant *of_side(BasicBlock &from, BasicBlock *merge)
-	{
-		Writes w;
-		SmallPtrSet<BasicBlock *, 16> seen;
-		SmallVector<BasicBlock *, 16> todo{&from};
-		while (!todo.empty()) {
-			auto *block = todo.pop_back_val();
-			if (block == merge || !seen.insert(block).second)
-				continue;
-			add_block(w, *block, 3);
-			todo.append(succ_begin(block), succ_end(block));
-		}
-		return constant(w, line_of(merge));
-	}
-
-	static BasicBlock *merge_of(BasicBlock &block, const PostDominatorTree &tree)
-	{
-		auto *node = tree.getNode(&block);
-		return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+		return known = ConstantExpr::getPointerBitCastOrAddrSpaceCast(g, pointer);
 	}
 };
 

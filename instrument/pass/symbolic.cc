@@ -4,10 +4,14 @@
 // source; only locals whose address nobody takes have been put into registers before.
 //
 // SPDX-License-Identifier: MIT
+#include <deque>
+
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
+#include "atommon/strings.h"
 #include "instrument/pass/follow.h"
 #include "instrument/pass/twin.h"
 
@@ -43,6 +47,22 @@ void add_registration(Module &m, atommon::Runtime &rt, ArrayRef<Function *> func
 		{rt.raw(b, array), b.getInt64(table.size())});
 	b.CreateRetVoid();
 	appendToGlobalCtors(m, ctor, 0);
+}
+
+// Functions of the C library that read memory for their caller: __wrap_NAME tells what.
+void redirect_readers(Module &m, Function &f)
+{
+#define X(name) #name,
+	static const StringSet<> names = {AM_READING_FUNCTIONS(X)};
+#undef X
+	for (auto &block : f)
+		for (auto &i : block) {
+			auto *call = dyn_cast<CallBase>(&i);
+			auto *callee = call ? call->getCalledFunction() : nullptr;
+			if (callee && callee->isDeclaration() && names.count(callee->getName()))
+				call->setCalledFunction(m.getOrInsertFunction(
+					("__wrap_" + callee->getName()).str(), callee->getFunctionType()));
+		}
 }
 
 struct Symbolic : PassInfoMixin<Symbolic> {
@@ -82,10 +102,17 @@ struct Symbolic : PassInfoMixin<Symbolic> {
 #endif
 			fam.invalidate(*w.first, PreservedAnalyses::none());
 		}
+		std::deque<atommon::Follow> follow; // its parts know each other's places
 		for (auto &w : work) {
-			atommon::Follow(*w.first, *w.second, identity, rt, sides).run();
-			fam.invalidate(*w.first, PreservedAnalyses::none());
+			follow.emplace_back(*w.first, *w.second, identity, rt, sides);
+			follow.back().look();
 		}
+		for (auto &w : work)
+			redirect_readers(m, *w.first);
+		for (auto &each : follow)
+			each.run();
+		for (auto &w : work)
+			fam.invalidate(*w.first, PreservedAnalyses::none());
 		add_registration(m, rt, all);
 		return PreservedAnalyses::none();
 	}

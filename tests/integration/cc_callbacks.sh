@@ -142,6 +142,15 @@ for cc in gcc clang-14 clang-19; do
 	ATOMMON_CC=$cc strings $cc-O0 -O0
 	ATOMMON_CC=$cc strings $cc-fortified -O2 -D_FORTIFY_SOURCE=2
 done
+# A clang that no pass is here for.
+if command -v clang-14 >/dev/null; then
+	mkdir bare && cp -r "$B/bin" "$B/lib" bare && rm -f bare/lib/atommon/*-14.so
+	for level in -O0 "-O2 -D_FORTIFY_SOURCE=2"; do
+		# shellcheck disable=SC2086
+		PATH=$T/bare/bin:$PATH ATOMMON_CC=clang-14 strings "clang-14 $level without a pass" $level
+	done
+	rm -rf bare
+fi
 
 # Arguments of every class arrive in the watched version of a function.
 arguments() { # arguments NAME FLAGS...

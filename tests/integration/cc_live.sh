@@ -82,7 +82,7 @@ for cc in gcc clang-14; do
 	rm -f log
 done
 # Beside other allocators, in both orders.
-for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	path=$(ldconfig -p | sed -nE "s/.*$allocator .*=> //p" | head -1)
 	[ -n "$path" ] || continue
 	for preloads in "$LIB $path" "$path $LIB"; do

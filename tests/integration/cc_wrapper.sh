@@ -108,6 +108,12 @@ for cc in gcc clang-14 clang-19; do
 	same "$cc: another sanitizer is refused" \
 		"atommon-cc: '-fsanitize=address' does not go together with watched accesses: leave it out" \
 		"$(atommon-cc -fsanitize=address -c add.c 2>&1)"
+	same "$cc: also in a list" \
+		"atommon-cc: '-fsanitize=address' does not go together with watched accesses: leave it out" \
+		"$(atommon-cc -fsanitize=undefined,address -c add.c 2>&1)"
+	check "$cc: unless it is taken back" atommon-cc -fsanitize=undefined,address -fno-sanitize=all -c add.c -o plain_add.o
+	same "$cc: -static-pie is refused by its name" "atommon-cc: a static program cannot be watched: leave out -static-pie" \
+		"$(atommon-cc -static-pie add.c main.c -o prog8 2>&1)"
 	check "$cc: calls of the sanitizer's interface" atommon-cc -O2 byhand.c -o prog_hand
 	same "$cc: which do what their caller needs" 70 "$(output ./prog_hand)"
 	for option in --coverage -fprofile-instr-generate; do

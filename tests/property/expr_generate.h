@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random C programs for expr_sound.c: functions over globals of every integer width, with loops,
- * calls, pointers, structs, arrays, switches, shifts, divisions, atomics, volatile, memcpy and a bit
- * of floating point. Defined behaviour only, given -fwrapv. Deterministic in the seed.
+ * calls, pointers, structs, arrays, switches, shifts, divisions, atomics, volatile and memcpy; the rarer
+ * things are in expr_special.h. Defined behaviour only, given -fwrapv. Deterministic in the seed.
  */
 #ifndef ATOMMON_TESTS_EXPR_GENERATE_H
 #define ATOMMON_TESTS_EXPR_GENERATE_H
@@ -32,10 +32,12 @@ static const char *const gen_globals[] = {"a8", "b8", "a16", "b16", "a32", "b32"
 
 static void gen_expr(struct gen *g, unsigned depth);
 
+#include "tests/property/expr_special.h"
+
 /* Something that can be read and written. */
 static void gen_place(struct gen *g)
 {
-	switch (gen_pick(g, 9)) {
+	switch (gen_pick(g, 10)) {
 	case 0:
 	case 1: GEN("%s", gen_globals[gen_pick(g, 8)]); break;
 	case 2: GEN("s%u.m%u", gen_pick(g, 2), gen_pick(g, 5)); break;
@@ -48,6 +50,7 @@ static void gen_place(struct gen *g)
 	case 5: GEN("ps->m%u", gen_pick(g, 5)); break;
 	case 6: GEN("*p32"); break;
 	case 7: GEN("vol"); break;
+	case 8: GEN("%s", gen_special_places[gen_pick(g, GEN_SPECIAL_PLACES)]); break;
 	default:
 		if (g->locals)
 			GEN("v%u", gen_pick(g, g->locals));
@@ -77,7 +80,11 @@ static void gen_expr(struct gen *g, unsigned depth)
 		return;
 	}
 	GEN("(");
-	switch (gen_pick(g, 14)) {
+	switch (gen_pick(g, 17)) {
+	case 14:
+	case 15:
+		gen_template(g, gen_special_exprs[gen_pick(g, GEN_SPECIAL_EXPRS)], depth - 1);
+		break;
 	case 0:
 	case 1:
 	case 2:
@@ -194,6 +201,11 @@ static void gen_statement(struct gen *g, unsigned depth)
 {
 	const unsigned label = g->labels++;
 
+	if (gen_pick(g, 5) == 0) {
+		gen_template(g, gen_special_statements[gen_pick(g, GEN_SPECIAL_STATEMENTS)], 1);
+		GEN("\n");
+		return;
+	}
 	switch (gen_pick(g, depth ? 15 : 7)) {
 	case 7:
 	case 8:
@@ -311,6 +323,7 @@ static void gen_prologue(FILE *out)
 	      "\ts1 = {6, 7, 8, 9, 10}, *ps = &s0;\n"
 	      "int32_t row[8] = {1, -1, 2, -2, 3, -3, 4, -4}; int32_t *p32 = &a32;\n",
 	      out);
+	fputs(gen_special_prologue, out);
 }
 
 static void gen_main(FILE *out, unsigned programs)
@@ -320,6 +333,8 @@ static void gen_main(FILE *out, unsigned programs)
 		fprintf(out, "run%u(%d, %d);\n", i, (int)(i * 7919 % 1000) - 500, (int)i - 50);
 	fputs("printf(\"%d %d %d %d %d %d %lld %llu %d %d %lld %lld %d\\n\", a8, b8, a16, b16, a32, b32,\n"
 	      "(long long)a64, (unsigned long long)b64, vol, at32, (long long)at64, (long long)s0.m3, row[3]);\n"
+	      "printf(\"%d %lld %u %d %lld %d %d %g %g %lld %d %d %d %llu %d\\n\", bits.a, (long long)bits.c, un.w, pk.w, (long long)pk.l,\n"
+	      "tls, flag, f64, (double)f80, (long long)huge, grid[1][1], vec[1], at8, (unsigned long long)atu, *atp);\n"
 	      "return 0;\n}\n",
 	      out);
 }

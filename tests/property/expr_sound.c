@@ -72,8 +72,19 @@ static void define(struct totals *t, const struct am_event *e)
 	value[n] = mask(value[n], w);
 }
 
+/* What code that is not seen may have written: anything. */
+static void forget(void)
+{
+	memset(is_known, 0, sizeof is_known);
+}
+
 static void remember(const struct am_event *e, uint64_t v)
 {
+	if (!(e->flags & AM_HAS_VALUE)) { /* a range: written, nobody says what */
+		for (uint64_t i = e->object - base; i < BYTES && i < e->object - base + e->size; i++)
+			is_known[i] = 0;
+		return;
+	}
 	for (uint32_t i = 0; i < e->size && i < 8; i++)
 		if (e->object + i - base < BYTES) {
 			memory[e->object + i - base] = (uint8_t)(v >> 8 * i);
@@ -83,6 +94,11 @@ static void remember(const struct am_event *e, uint64_t v)
 
 static void compare_memory(struct totals *t, const struct am_event *e)
 {
+	if (!(e->flags & AM_HAS_VALUE)) {
+		if (e->kind != AM_READ)
+			remember(e, 0);
+		return;
+	}
 	for (uint32_t i = 0; i < e->size && i < 8; i++) {
 		const uint64_t at = e->object + i - base;
 		if (at < BYTES && is_known[at] && memory[at] != (uint8_t)(e->value >> 8 * i))
@@ -130,7 +146,7 @@ static void take(struct totals *t, const struct am_event *e)
 	case AM_WRITE:
 		t->writes++;
 		remember(e, e->value);
-		if (e->expr && value[e->expr] != mask(e->value, 8 * e->size))
+		if (e->expr && (e->expr > n_nodes || value[e->expr] != mask(e->value, 8 * e->size)))
 			wrong(t, e, "value written", value[e->expr], e->value);
 		break;
 	case AM_BRANCH:
@@ -144,6 +160,9 @@ static void take(struct totals *t, const struct am_event *e)
 		t->pins++;
 		if (value[e->expr] != mask(e->value, width[e->expr]))
 			wrong(t, e, "pin", value[e->expr], e->value);
+		break;
+	case AM_CALL:
+		forget();
 		break;
 	default:
 		break;
@@ -163,7 +182,7 @@ static bool check_trace(struct totals *t, const char *path)
 	}
 	n_nodes = 0;
 	base = 0;
-	memset(is_known, 0, sizeof is_known);
+	forget();
 	while ((r = am_source_next(s, &e)) > 0) {
 		const struct am_tables *tables = am_source_tables(s);
 		if (!base && tables->n_modules)
