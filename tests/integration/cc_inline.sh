@@ -107,7 +107,7 @@ done
 check "recorded: the same accesses" test "$(
 	for built in calls inline; do
 		(cd $built && preload ATOMMON_MODE=record ATOMMON_TRACE=t.atm ATOMMON_ATOMIC=fn:region ./drawn 7 200 >/dev/null 2>&1
-			atommon-dump --text t.atm | grep -cE '^[0-9]+ T[0-9]+ (read|write|update) ')
+			atommon-dump --text t.atm | grep -cE '^[0-9]+ T[0-9]+ (read|write|update) .* drawn\.c:')
 	done | uniq | wc -l
 )" -eq 1
 
