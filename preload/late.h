@@ -39,9 +39,13 @@ static inline uint32_t am_late_number(uint64_t stretch)
 	return (uint32_t)(stretch >> AM_STRETCH_SHIFT);
 }
 
-/* Tell accesses to an 8-byte word that its owner did not log. False: there is nothing to tell. */
-bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
-		  struct am_here here);
+/* Tell accesses to an 8-byte word that its owner did not log. False: there is nothing to tell. `pc`: where they were made; 0: not known. */
+#define AM_LATE_FIND UINTPTR_MAX /* where it was remembered: the newest of its kind here */
+bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes, uintptr_t pc, struct am_here here);
+static inline bool am_late_tell_kept(struct am_view *v, uintptr_t word, struct am_kept kept, struct am_here here)
+{
+	return am_late_tell(v, word, am_filter_rest(kept.what), kept.what & AM_KEPT_WRITE, kept.pc, here);
+}
 /* This thread takes a cell from another, in one step, and tells what that one left there. False: somebody else came. */
 bool am_late_seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old, struct am_cell next,
 		   struct am_here here);

@@ -40,8 +40,8 @@ enum am_keep am_lend_keep(struct am_view *v, uintptr_t word, struct am_cell *cel
  * an earlier stretch of this thread accessed other bytes. With its place. */
 bool am_lend_beside(struct am_view *v, struct am_cell *cell, uintptr_t address, uint64_t bytes, bool writes, struct am_here here);
 
-/* What tables have of a word, whose w that is (filter.h, AM_KEPT_WRITE); how many. They stay there. */
-unsigned am_lend_collect(uintptr_t word, uint64_t w, uint64_t kept[AM_LEND_READS]);
+/* What tables have of a word, whose w that is; how many. They stay there. */
+unsigned am_lend_collect(uintptr_t word, uint64_t w, struct am_kept kept[AM_LEND_READS]);
 /* They are told, or over. */
 void am_lend_purge(uintptr_t word, uint64_t w);
 /* After fork, in the child. */

@@ -48,7 +48,7 @@ static bool settle(struct am_view *v, const struct touch *a, struct am_cell *cel
 
 	if (am_unlikely(late.bytes != 0) && am_late_may_tell(v, late.stretch)) {
 		kept = am_lend_keep(v, a->word, cell, old.w, next.w, late, a->writes, a->here);
-		if (kept == AM_KEEP_NOT && am_late_tell(v, a->word, late, a->writes, a->here))
+		if (kept == AM_KEEP_NOT && am_late_tell(v, a->word, late, a->writes, AM_LATE_FIND, a->here))
 			next.w |= AM_CELL_LOGGED;
 	}
 	if (kept == AM_KEEP_NOT && next.w != old.w)

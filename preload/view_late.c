@@ -172,8 +172,7 @@ static uintptr_t place_of(const struct block *b, uintptr_t word, uint64_t stretc
 }
 
 /* Nothing is said of accesses that do not matter. */
-bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes,
-		      struct am_here here)
+bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool writes, uintptr_t pc, struct am_here here)
 {
 	const struct block *b = &blocks[late.stretch >> AM_BLOCK_SHIFT];
 
@@ -197,7 +196,7 @@ bool am_late_tell(struct am_view *v, uintptr_t word, struct am_late late, bool w
 						     (uint64_t)b->thread << 32 | am_late_number(late.stretch)};
 			const uint64_t others = am_view_others(v);
 			am_log_late((n - 1) | (unsigned)writes << 3, word + at, more,
-				    (struct am_here){place_of(b, word, late.stretch, writes), here.cfa});
+				    (struct am_here){pc == AM_LATE_FIND ? place_of(b, word, late.stretch, writes) : pc, here.cfa});
 			am_view_count_own(v, others);
 		}
 		at += n ? n : 1;
@@ -228,7 +227,7 @@ static void meet(struct am_view *v, uintptr_t word, uint64_t open, struct am_her
  * cell next, from us, comes behind what we tell: it waits for the lock. `more`: what tables have of the word.
  */
 static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
-							 struct am_cell next, const uint64_t *more, unsigned n_more,
+							 struct am_cell next, const struct am_kept *more, unsigned n_more,
 							 struct am_here here)
 {
 	struct am_slot *slot = &am_slots[am_slot_of(word)];
@@ -241,12 +240,12 @@ static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintp
 		if (!is_locked && __atomic_load_n(&slot->lock, __ATOMIC_ACQUIRE) != 0) /* partner: am_slot_unlock */
 			is_locked = am_slot_lock(slot);
 		meet(v, word, open, here);
-		am_late_tell(v, word, am_filter_last_write(old), true, here);
-		am_late_tell(v, word, am_filter_last_read(old), false, here);
+		am_late_tell(v, word, am_filter_last_write(old), true, AM_LATE_FIND, here);
+		am_late_tell(v, word, am_filter_last_read(old), false, AM_LATE_FIND, here);
 		if (more)
 			am_lend_purge(word, old.w);
 		for (unsigned i = 0; i < n_more; i++)
-			am_late_tell(v, word, am_filter_rest(more[i]), more[i] & AM_KEPT_WRITE, here);
+			am_late_tell_kept(v, word, more[i], here);
 	}
 	if (is_locked)
 		am_slot_unlock(slot);
@@ -257,7 +256,7 @@ static inline __attribute__((always_inline)) bool seize(struct am_view *v, uintp
 static __attribute__((noinline)) bool seize_many(struct am_view *v, uintptr_t word, struct am_cell *cell, struct am_cell old,
 						 struct am_cell next, struct am_here here)
 {
-	uint64_t more[AM_LEND_READS];
+	struct am_kept more[AM_LEND_READS];
 	const unsigned n = am_lend_collect(word, old.w, more);
 
 	return seize(v, word, cell, old, next, more, n, here);
@@ -317,7 +316,7 @@ enum { OWNERS = 8 };
 struct going {
 	struct {
 		struct am_late late;
-		uintptr_t word;
+		uintptr_t word, pc;
 		bool writes;
 	} owner[OWNERS];
 	unsigned n;
@@ -325,7 +324,12 @@ struct going {
 	bool is_told;
 };
 
-static void leave(struct going *g, uintptr_t word, struct am_late late, bool writes)
+static void tell_left(struct going *g, unsigned i)
+{
+	g->is_told |= am_late_tell(&am_view, g->owner[i].word, g->owner[i].late, g->owner[i].writes, g->owner[i].pc, g->here);
+}
+
+static void leave(struct going *g, uintptr_t word, struct am_late late, bool writes, uintptr_t pc)
 {
 	unsigned i = 0;
 
@@ -337,13 +341,13 @@ static void leave(struct going *g, uintptr_t word, struct am_late late, bool wri
 		return;
 	if (i == OWNERS) {
 		i--;
-		g->is_told |= am_late_tell(&am_view, g->owner[i].word, g->owner[i].late,
-					g->owner[i].writes, g->here);
+		tell_left(g, i);
 	} else {
 		g->n += i == g->n;
 	}
 	g->owner[i].late = late;
 	g->owner[i].word = word;
+	g->owner[i].pc = pc;
 	g->owner[i].writes = writes;
 }
 
@@ -360,13 +364,13 @@ static void leave_cell(void *ctx, uintptr_t word, struct am_cell c)
 		if (is_locked)
 			am_slot_unlock(slot);
 	}
-	leave(ctx, word, am_filter_last_write(c), true);
-	leave(ctx, word, am_filter_last_read(c), false);
+	leave(ctx, word, am_filter_last_write(c), true, AM_LATE_FIND);
+	leave(ctx, word, am_filter_last_read(c), false, AM_LATE_FIND);
 	if (c.w & AM_CELL_MANY) {
-		uint64_t more[AM_LEND_READS];
+		struct am_kept more[AM_LEND_READS];
 		const unsigned n = am_lend_collect(word, c.w, more);
 		for (unsigned i = 0; i < n; i++)
-			leave(ctx, word, am_filter_rest(more[i]), more[i] & AM_KEPT_WRITE);
+			leave(ctx, word, am_filter_rest(more[i].what), more[i].what & AM_KEPT_WRITE, more[i].pc);
 	}
 }
 
@@ -383,7 +387,7 @@ bool am_view_gone(uintptr_t address, size_t size, struct am_here here)
 		return false;
 	const bool was_logged = am_shadow_clear(address, size, v->stretch, leave_cell, &g);
 	for (unsigned i = 0; i < g.n; i++)
-		g.is_told |= am_late_tell(v, g.owner[i].word, g.owner[i].late, g.owner[i].writes, here);
+		tell_left(&g, i);
 	return was_logged || g.is_told;
 }
 

@@ -17,6 +17,7 @@ enum { SETS_LOG2 = 11, WAYS = 4 };
 struct set {
 	uint64_t word[WAYS]; /* 0: empty */
 	uint64_t kept[AM_FILTER_KEPT][WAYS];
+	uintptr_t pc[AM_FILTER_KEPT][WAYS];
 } __attribute__((aligned(64)));
 struct am_lents {
 	struct set at[1 << SETS_LOG2];
@@ -48,10 +49,12 @@ static struct lent find(struct am_lents *table, uintptr_t word)
 	return (struct lent){NULL, 0};
 }
 
-static void get(struct lent l, uint64_t kept[AM_FILTER_KEPT])
+static void get(struct lent l, struct am_kept kept[AM_FILTER_KEPT])
 {
-	for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
-		kept[k] = __atomic_load_n(&l.set->kept[k][l.way], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+	for (unsigned k = 0; k < AM_FILTER_KEPT; k++) {
+		kept[k].what = __atomic_load_n(&l.set->kept[k][l.way], __ATOMIC_ACQUIRE); /* partner: put, which empties it first */
+		kept[k].pc = __atomic_load_n(&l.set->pc[k][l.way], __ATOMIC_RELAXED);
+	}
 }
 
 /* This thread's, made if need be; NULL: too many have one, or no memory. */
@@ -107,20 +110,20 @@ static struct am_lents *next_table(struct range *r)
 	return r->only ? r->only : table_at(i);
 }
 
-unsigned am_lend_collect(uintptr_t word, uint64_t w, uint64_t all[AM_LEND_READS])
+unsigned am_lend_collect(uintptr_t word, uint64_t w, struct am_kept all[AM_LEND_READS])
 {
 	unsigned n = 0;
 
 	for (struct range r = tables_of(w); r.i < r.end;) {
 		const struct lent l = find(next_table(&r), word);
-		uint64_t kept[AM_FILTER_KEPT];
+		struct am_kept kept[AM_FILTER_KEPT];
 		if (!l.set)
 			continue;
 		get(l, kept);
 		if (__atomic_load_n(&l.set->word[l.way], __ATOMIC_RELAXED) != word)
 			continue;
 		for (unsigned k = 0; k < AM_FILTER_KEPT; k++)
-			if (kept[k])
+			if (kept[k].what)
 				all[n++] = kept[k];
 	}
 	return n;
@@ -170,12 +173,12 @@ void am_lend_link(struct am_view *v, struct am_cell old, uint64_t bytes)
 /* ---- reads ------------------------------------------------------------------------------------ */
 
 /* What no place holds any longer is told. Then something here was logged, for the one who uses the memory anew: a bit of the cell. */
-static uint64_t tell(struct am_view *v, uintptr_t word, uint64_t kept, struct am_here here)
+static uint64_t tell(struct am_view *v, uintptr_t word, struct am_kept kept, struct am_here here)
 {
-	return am_late_tell(v, word, am_filter_rest(kept), kept & AM_KEPT_WRITE, here) ? AM_CELL_EVER : 0;
+	return am_late_tell_kept(v, word, kept, here) ? AM_CELL_EVER : 0;
 }
 
-static void push_out(struct am_view *v, uintptr_t word, const uint64_t kept[AM_FILTER_KEPT], struct am_here here)
+static void push_out(struct am_view *v, uintptr_t word, const struct am_kept kept[AM_FILTER_KEPT], struct am_here here)
 {
 	struct am_cell *cell = am_shadow_find(word);
 	uint64_t ever = 0;
@@ -191,7 +194,7 @@ static struct lent make_place(struct am_view *v, struct am_lents *table, uintptr
 {
 	struct lent l = find(table, word);
 	struct set *set = set_of(table, word);
-	uint64_t kept[AM_FILTER_KEPT];
+	struct am_kept kept[AM_FILTER_KEPT];
 
 	for (unsigned i = 0; i < WAYS && !l.set; i++)
 		if (set->word[i] == 0 || !am_late_may_tell(v, set->kept[0][i] & AM_STRETCH_MASK))
@@ -206,20 +209,22 @@ static struct lent make_place(struct am_view *v, struct am_lents *table, uintptr
 
 /* In steps by which others see nothing beside a word that is not its own, nor lose one that only goes to another place: they look from the
  * first on. */
-static void put(struct lent l, uintptr_t word, const uint64_t kept[AM_FILTER_KEPT])
+static void put(struct lent l, uintptr_t word, const struct am_kept kept[AM_FILTER_KEPT])
 {
 	struct set *set = l.set;
 
 	if (set->word[l.way] != word)
 		__atomic_store_n(&set->word[l.way], 0, __ATOMIC_RELAXED);
 	for (unsigned k = AM_FILTER_KEPT; k-- > 0;)
-		if (set->kept[k][l.way] != kept[k])
-			__atomic_store_n(&set->kept[k][l.way], kept[k], __ATOMIC_RELEASE); /* partner: get */
+		if (set->kept[k][l.way] != kept[k].what) {
+			__atomic_store_n(&set->pc[k][l.way], kept[k].pc, __ATOMIC_RELAXED);
+			__atomic_store_n(&set->kept[k][l.way], kept[k].what, __ATOMIC_RELEASE); /* partner: get */
+		}
 	__atomic_store_n(&set->word[l.way], word, __ATOMIC_RELEASE); /* partner: find */
 }
 
 /* Of this or an earlier stretch of this thread, into its table. `w`: what the cell's is to be. */
-static bool enter(struct am_view *v, uintptr_t word, struct am_late late, bool writes, uint64_t *w, struct am_here here)
+static bool enter(struct am_view *v, uintptr_t word, struct am_kept added, uint64_t *w, struct am_here here)
 {
 	struct am_lents *table = own_table();
 
@@ -228,10 +233,10 @@ static bool enter(struct am_view *v, uintptr_t word, struct am_late late, bool w
 	const struct lent l = make_place(v, table, word, here);
 	if (!l.set)
 		return false;
-	uint64_t kept[AM_FILTER_KEPT] = {0};
+	struct am_kept kept[AM_FILTER_KEPT] = {{0, 0}};
 	if (l.set->word[l.way] == word)
 		get(l, kept);
-	*w |= am_filter_many(writes) | tell(v, word, am_filter_keep(kept, late, writes), here);
+	*w |= am_filter_many(added.what & AM_KEPT_WRITE) | tell(v, word, am_filter_keep(kept, added), here);
 	if (am_tls.event) /* below a handler of this very thread */
 		return false;
 	am_defer_enter(here);
@@ -260,12 +265,18 @@ static void withdraw(const struct am_cell *cell, uint64_t old, uintptr_t word)
 		remove_entry(word);
 }
 
+/* What an earlier stretch of this thread did, with its place while that is remembered. */
+static struct am_kept kept_of(const struct am_view *v, uintptr_t word, struct am_late late, bool writes)
+{
+	return am_filter_kept(late, writes, v->places ? am_place_find(v->places, word, late.stretch, writes) : 0);
+}
+
 /* Reads of an earlier stretch that r will not hold: into the table, unless they do not matter any more; or they are told. */
 static void keep_left(struct am_view *v, uintptr_t word, struct am_late left, uint64_t *w, struct am_here here)
 {
 	if (!left.bytes || !am_late_may_tell(v, left.stretch))
 		return;
-	if (!enter(v, word, left, false, w, here) && am_late_tell(v, word, left, false, here))
+	if (!enter(v, word, kept_of(v, word, left, false), w, here) && am_late_tell(v, word, left, false, AM_LATE_FIND, here))
 		*w |= AM_CELL_EVER;
 }
 
@@ -310,7 +321,7 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 		__atomic_store_n(&cell->r, am_filter_borrow(next, stretch, bytes), __ATOMIC_RELAXED);
 		return AM_LEND_DONE;
 	}
-	if (!enter(v, word, (struct am_late){stretch, bytes}, false, &next.w, here))
+	if (!enter(v, word, am_filter_kept((struct am_late){stretch, bytes}, false, here.pc), &next.w, here))
 		return AM_LEND_NOT;
 	if (next.r != old.r) /* what the owner has seen */
 		__atomic_store_n(&cell->r, next.r, __ATOMIC_RELAXED);
@@ -325,7 +336,8 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 enum am_keep am_lend_keep(struct am_view *v, uintptr_t word, struct am_cell *cell, uint64_t old, uint64_t next, struct am_late late,
 			  bool writes, struct am_here here)
 {
-	if (am_tls.event || am_filter_same_stretch(late.stretch, v->stretch) || !enter(v, word, late, writes, &next, here))
+	if (am_tls.event || am_filter_same_stretch(late.stretch, v->stretch) || 
+	    !enter(v, word, kept_of(v, word, late, writes), &next, here))
 		return AM_KEEP_NOT;
 	if (put_w(cell, old, next))
 		return AM_KEEP_DONE;

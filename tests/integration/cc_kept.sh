@@ -28,6 +28,10 @@ for cc in gcc clang-14; do
 			same "$cc, $program, $mode: is reported" "0 1" "$found"
 		done
 	done
+	for mode in reads writes both bytes; do
+		run $mode kept
+		check "$cc, $mode: it is told where the kept access was made" grep -qE '▸ (read|write) block.* (read_first|write_first|write_byte)\(\) kept.c' log
+	done
 	run quiet kept
 	check "$cc: there is little to tell, $events events" test "${events:-1000}" -lt 300
 done

@@ -28,7 +28,7 @@ static bool tell_many(int t, int word, uint64_t w)
 			continue;
 		l->word = 0;
 		for (int k = 0; k < AM_FILTER_KEPT; k++) {
-			const bool was_told = tell_late(t, word, am_filter_rest(l->kept[k]), l->kept[k] & AM_KEPT_WRITE);
+			const bool was_told = tell_late(t, word, am_filter_rest(l->kept[k].what), l->kept[k].what & AM_KEPT_WRITE);
 			n_kept_told += was_told && !(w & AM_CELL_LENT);
 			is_told |= was_told;
 		}
@@ -57,9 +57,9 @@ static void link_to(int t, struct am_cell c, uint64_t bytes)
 }
 
 /* What no place holds any longer: then something there was logged. */
-static uint64_t tell_left(int t, int word, uint64_t kept)
+static uint64_t tell_left(int t, int word, struct am_kept kept)
 {
-	return tell_late(t, word, am_filter_rest(kept), kept & AM_KEPT_WRITE) ? AM_CELL_EVER : 0;
+	return tell_late(t, word, am_filter_rest(kept.what), kept.what & AM_KEPT_WRITE) ? AM_CELL_EVER : 0;
 }
 
 /* Into the table, of this or an earlier stretch. */
@@ -71,7 +71,7 @@ static void put_lent(int t, int word, struct am_late late, bool writes)
 		thin.cell[l->word - 1].w |= tell_left(t, l->word - 1, l->kept[k]);
 	if (l->word != word + 1)
 		*l = (struct lent){.word = word + 1};
-	thin.cell[word].w |= am_filter_many(writes) | tell_left(t, word, am_filter_keep(l->kept, late, writes));
+	thin.cell[word].w |= am_filter_many(writes) | tell_left(t, word, am_filter_keep(l->kept, am_filter_kept(late, writes, 0)));
 }
 
 /* The usual case in one go, as am_lend_again does it. */
@@ -99,7 +99,7 @@ static bool lends(int t, int word, uint64_t bytes)
 	if (thin.depth[t] == 0 || owner < 0 || owner >= THREADS || (owner == t && !(c->w & AM_CELL_LENT)))
 		return false;
 	if (c->w & AM_CELL_LENT &&
-	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->kept[0], stretch, bytes))))
+	    (am_filter_borrowed(*c, stretch, bytes) || (l->word == word + 1 && am_filter_has(l->kept[0].what, stretch, bytes))))
 		return true;
 	const bool is_linked = thin.linked[t][owner] >= wrote;
 	const bool is_behind = owner == t || !matters_of(owner, wrote) || is_linked;

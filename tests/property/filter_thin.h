@@ -45,7 +45,7 @@ static struct {
 	uint64_t linked[THREADS][THREADS];
 	struct lent {
 		int word; /* + 1 */
-		uint64_t kept[AM_FILTER_KEPT];
+		struct am_kept kept[AM_FILTER_KEPT];
 	} lent[THREADS][LENT];
 	struct am_mem mem, twin_mem;
 	struct am_checker *checker;
