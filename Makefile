@@ -63,6 +63,7 @@ tools := $(patsubst analyzer/cmd_%.c,$(O)/bin/atommon-%,$(cmd_src))
 scripts_bin := $(patsubst scripts/bin/%,$(O)/bin/%,$(call src,scripts/bin/*))
 
 all: lib tools instrument ## build everything
+	@:
 lib: $(if $(preload_src),$(O)/lib/libatommon.so) ## build the preload library
 tools: $(tools) $(scripts_bin) ## build the commands
 
@@ -197,7 +198,9 @@ $(O)/tests/prog/%: tests/prog/%.cc
 	$(Q)$(CXX) -Iinclude -std=gnu++20 -Wall -Wextra -g -O1 -o $@ $< -pthread -ldl
 
 progs: $(prog_bin) ## build the programs under test
+	@:
 tests: all $(unit_bin) progs ## build all tests, run none
+	@:
 
 setup: ## install missing packages (apt)
 	@scripts/setup
