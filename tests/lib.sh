@@ -7,6 +7,7 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LIB=$B/lib/libatommon.so
 PROG=$B/tests/prog
 PATH=$B/bin:$PATH
+export LC_ALL=C.UTF-8 # reports are plain ASCII in a plain locale
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 cd "$T" || exit 1

@@ -6,10 +6,10 @@
 . "$(dirname "$0")/../lib.sh"
 
 run() { # run ATOMIC SEED [open]: "violations disagreements"
+	rm -f log # here: who reads the result goes on before this function ends
 	preload ATOMMON_ATOMIC="$1" ATOMMON_LOG=log ATOMMON_VERBOSE=1 ATOMMON_VERIFY="$4" \
 		./handover "$2" 4 400 $3 >out 2>&1
 	echo "$? $(sed -nE 's/.* ([0-9]+) violations? .*/\1/p' log) $(grep -c disagree log)"
-	rm -f log
 }
 
 for cc in gcc clang-14; do
