@@ -34,4 +34,8 @@ bool am_insn_in_inner_loop(uintptr_t pc, uintptr_t other, uintptr_t start, uintp
 /* Is what the call that returns to `pc` gave back never looked at, in this function? False: it may be. */
 bool am_insn_is_unused(uintptr_t pc, uintptr_t start, uintptr_t end);
 
+/* Is it looked at only to see whether it was one, or whether one less is nothing? So that from two on all numbers are the same to the function. Also true
+ * if it is never looked at. False: it may be more. */
+bool am_insn_is_compared(uintptr_t pc, uintptr_t start, uintptr_t end);
+
 #endif

@@ -10,7 +10,7 @@
 #include "preload/log.h"
 
 #define AM_FUNCTION_NONE UINTPTR_MAX /* older than any frame */
-enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_LOOKS = 16, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
+enum { AM_LANES_MAX = 4096, AM_NAME_CACHE = 32, AM_FUNCTIONS_MAX = 64, AM_LOOKS = 16, AM_OWNED = 16, AM_MARGIN = 32, AM_NO_THREAD = 0xffffffff };
 
 /* Where a thread looked last, while recording (view_record.c). */
 struct am_looks {
@@ -20,6 +20,12 @@ struct am_looks {
 		uint32_t times;
 	} at[AM_LOOKS];
 	uint64_t deeds; /* writes, kept or not */
+};
+
+/* What the thread left in a count of owners when it last added to it (owners.h). */
+struct am_owned {
+	uintptr_t count; /* its address; 0: none */
+	int64_t left;
 };
 
 struct am_lane {
@@ -59,6 +65,8 @@ struct am_lane {
 	uint64_t synced;	   /* view_late.c: a stretch of another thread behind whose mark this one came last */
 	struct am_lents *lents;	   /* view_lend.c: what it read in cells that are lent to others, too */
 	struct am_looks looks;
+	struct am_owned owned[AM_OWNED]; /* owners.h */
+	uint32_t owned_of;		 /* am_tls.id of whom */
 
 	/* Consumer's, on lines of their own. */
 	uint64_t free_tail __attribute__((aligned(64))); /* the producer may write up to here + n_units */

@@ -29,6 +29,15 @@ static bool look_behind(uintptr_t pc, uintptr_t unused)
 	return am_unwind_function(pc - 1, &start, &end) && am_insn_is_unused(pc, start, end);
 }
 
+/* It is only asked whether it was one. */
+static bool look_at_use(uintptr_t pc, uintptr_t one)
+{
+	uintptr_t start, end;
+
+	(void)one;
+	return am_unwind_function(pc - 1, &start, &end) && am_insn_is_compared(pc, start, end);
+}
+
 /* A question about places, once asked. */
 static bool ask(uintptr_t pc, uintptr_t other, bool (*look)(uintptr_t pc, uintptr_t other))
 {
@@ -58,6 +67,11 @@ static bool is_loop(uintptr_t pc, uintptr_t other)
 bool am_retry_is_unused(uintptr_t pc)
 {
 	return ask(pc, 0, look_behind);
+}
+
+bool am_retry_is_compared(uintptr_t pc)
+{
+	return ask(pc, 1, look_at_use);
 }
 
 /* Is the load at pc, made after that at `before`, the same in the source? The loop's after its copy; or the copy again, because

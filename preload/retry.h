@@ -113,6 +113,8 @@ static inline void am_retry_check(struct am_here here)
 
 /* Does nobody use what the operation that returns to pc gave back? */
 bool am_retry_is_unused(uintptr_t pc);
+/* Is it all the same to who uses it, from two on (insn.h)? */
+bool am_retry_is_compared(uintptr_t pc);
 
 /* The extension of a record that has one of these bits, or a memory order. */
 static inline struct am_unit am_retry_order(uint64_t order)

@@ -25,7 +25,7 @@ void am_step_end(struct am_step *s, enum am_kind kind, const volatile void *p, u
 /* In a region, the usual cases of a step that has just been started: true if there is nothing more to do before it is performed. */
 bool am_exact_start(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
 /* In a region that waits: true if the access may wait, too; then it is performed, and am_exact_end or _leave follows. If not, is_known: the
- * region made it before. `commutes`: of the event's order. */
+ * region made it before. `commutes`: of the event's order; with AM_ORDER_LAST it may turn out not to. */
 bool am_exact_begin(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned commutes, struct am_here here);
 /* `flags`, `order`: of the event. */
 void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsigned size, unsigned flags, uint8_t order,

@@ -10,6 +10,7 @@
 #include "preload/export.h"
 #include "preload/futex.h"
 #include "preload/last.h"
+#include "preload/owners.h"
 #include "preload/retry.h"
 #include "preload/shadow.h"
 #include "preload/slot.h"
@@ -232,11 +233,22 @@ static unsigned commutes(unsigned with, const volatile void *p, unsigned size, u
 	return with && is_in_word && !am_view_sleeps() && am_retry_is_unused(pc) ? with : 0;
 }
 
+/* May an operation that adds `delta` commute, if it does not take the last off a count? */
+static unsigned may_drop(uint64_t delta, const volatile void *p, unsigned size, uintptr_t pc)
+{
+	const bool is_in_word = ((uintptr_t)p & 7) + size <= 8;
+
+	return delta == UINT64_MAX && is_in_word && !am_view_sleeps() && am_retry_is_compared(pc) ? AM_ORDER_ADDS | AM_ORDER_LAST : 0;
+}
+
 /* Does an operation that adds `delta` and leaves `left` take the last off a count? libc++ counts owners from 0. */
 #define LAST(delta, left, type) ((delta) == UINT64_MAX && (type)((left) + 1) <= 1 ? AM_ORDER_LAST : 0u)
 
 /* Is it a size of words in which those who wait are counted? */
 #define IS_COUNT(bits) ((bits) == 32 || (bits) == 64)
+
+/* Of a size of such words. */
+#define SIGNED(value, bits) (IS_COUNT(bits) ? (int64_t)((uint64_t)(value) << (64 - bits % 65)) >> (64 - bits % 65) : 0)
 
 #define ADDED_fetch_add(v, bits) am_futex_delta((uint64_t)(v), bits, false)
 #define ADDED_fetch_sub(v, bits) am_futex_delta((uint64_t)(v), bits, true)
@@ -420,10 +432,14 @@ static inline __attribute__((always_inline)) bool enters_store(struct am_exact *
 		}                                                                                  \
 		const unsigned with = commutes(COMMUTES_##name, p, bits / 8, here.pc);             \
 		struct am_step s;                                                                  \
-		begin(&s, AM_UPDATE, p, bits / 8, with, here);                                     \
+		const unsigned drops = with ? 0 : may_drop(delta, p, bits / 8, here.pc);           \
+		begin(&s, AM_UPDATE, p, bits / 8, with | drops, here);                             \
 		const type old = am_atomic##bits##_##name(p, v, mo);                               \
 		const unsigned last = with ? 0 : LAST(delta, (type)(result), type);                \
-		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with | last, here); \
+		const unsigned adds = drops && am_owners_remain((uintptr_t)p, SIGNED(old, bits)) ? AM_ORDER_ADDS : 0; \
+		end(&s, AM_UPDATE, p, bits / 8, mo, (uint64_t)old, (type)(result) == old, with | last | adds, here); \
+		if (delta)                                                                         \
+			am_owners_left((uintptr_t)p, (int64_t)delta, SIGNED(old, bits) + (int64_t)delta); \
 		if (am_unlikely(last))                                                             \
 			am_last_note((uintptr_t)p);                                                \
 		note_update(p, bits, delta, here);                                                 \

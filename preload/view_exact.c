@@ -36,14 +36,14 @@ static inline bool has_room(const struct am_view *v)
 }
 
 /* Is there an item of the same update? One that commutes is known by it, for its cell covers nothing. If it stands for a read, too,
- * it does not commute, and is as good. */
+ * it does not commute, and is as good. Of one that may not commute, which its result tells (AM_ORDER_LAST), that is asked behind it. */
 static bool has_item(const struct am_deferred *d, uintptr_t address, unsigned size, uint8_t order)
 {
 	const uint64_t what = AM_UPDATE | (uint64_t)address << 16;
 	const uint32_t commutes = am_told_access(size, 0, order & AM_ORDER_COMMUTES);
 	const uint32_t mask = am_told_access(0xff, 0xff, AM_ORDER_COMMUTES);
 
-	for (uint32_t i = d->begin; i < d->n; i++)
+	for (uint32_t i = d->begin; i < d->n && !(order & AM_ORDER_LAST); i++)
 		if (d->item[i].what == what && ((uint32_t)d->item[i].where & mask) == commutes)
 			return true;
 	return false;
@@ -191,8 +191,11 @@ void am_exact_end(struct am_step *s, enum am_kind kind, uintptr_t address, unsig
 		  struct am_here here)
 {
 	struct am_view *v = &am_view;
+	const bool is_again = kind == AM_UPDATE && order & AM_ORDER_COMMUTES &&
+			      am_filter_is_apart(s->old, v->stretch, am_filter_bytes(address & 7, size)) &&
+			      has_item(v->defer, address, size, order);
 
-	if (!s->is_known) {
+	if (!s->is_known && !is_again) {
 		am_defer_append(v, kind, address, (uint64_t)s->site << 32 | am_told_access(size, (uint8_t)flags, order));
 		tell_if_exposed(v, here);
 	}

@@ -116,12 +116,13 @@ enum {
 
 /*
  * Bits of `order` of a read or update, beside the memory order itself (see vain.h). An update whose result nobody
- * uses commutes with others of the same kind on the same bytes: such two do not conflict, in whatever order they came.
+ * uses commutes with others of the same kind on the same bytes: such two do not conflict, in whatever order they came. So does one that takes one off and
+ * whose result tells no more than that it was not the last (preload/owners.h).
  */
 enum {
 	AM_ORDER_MASK = 0x07,
 	AM_ORDER_LAST = 0x08,	 /* update: one was taken off, nothing is left (0, or less), and the result is looked at */
-	AM_ORDER_ADDS = 0x10,	 /* update: an addition or subtraction, its result is not used */
+	AM_ORDER_ADDS = 0x10,	 /* update: an addition or subtraction, its result does not matter */
 	AM_ORDER_ORS = 0x20,
 	AM_ORDER_ANDS = 0x30,
 	AM_ORDER_COMMUTES = 0x30, /* the mask of these */

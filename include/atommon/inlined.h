@@ -23,13 +23,15 @@
  * (preload/insn.h). An instruction that does nothing; its first bytes, then a number in 4 bytes. */
 #define AM_ANSWER_CODE 0x0f, 0x1f, 0x84, 0x0b /* nopl NUMBER(%rbx,%rcx) */
 /* The loops of a function are counted from 1 on, each before those in it. Bits from 0 on: the innermost loop that the access is in,
- * or 0; the last loop in that one; is the result not used? Above them always the same. */
+ * or 0; the last loop in that one; is the result not used? May it be used in any way, or is it all the same from two on (preload/insn.h)?
+ * Above them always the same. */
 enum {
 	AM_ANSWER_BITS = 11,
 	AM_ANSWER_LOOPS = (1 << AM_ANSWER_BITS) - 1,
 	AM_ANSWER_UNUSED = 1 << 2 * AM_ANSWER_BITS,
-	AM_ANSWER_SHIFT = 2 * AM_ANSWER_BITS + 1,
-	AM_ANSWER_SAME = 0x155,
+	AM_ANSWER_ANY = 1 << (2 * AM_ANSWER_BITS + 1),
+	AM_ANSWER_SHIFT = 2 * AM_ANSWER_BITS + 2,
+	AM_ANSWER_SAME = 0xaa,
 };
 
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Atomic additions whose results nobody uses commute, and the machine code tells which these are: functions made at random,
-# compiled at every level, say in the trace what they do. And a region that looks at such a counter is still found.
+# Atomic additions whose results nobody uses commute, and those that take one off a count where it is only asked whether it was the last. The machine
+# code tells which these are: functions made at random, compiled at every level, say in the trace what they do. And a region that looks at
+# such a counter is still found.
 # SEED (1), FUNCTIONS (60).
 . "$(dirname "$0")/../lib.sh"
 RANDOM=${SEED:-1}
@@ -18,6 +19,25 @@ noise() { # noise: a statement that keeps registers busy, in $REPLY
 		'y = x > y ? x : y;' 'table[y & 7] = x;' 'd += y * 1.5;' 'if (!x) return y;' ';'
 }
 
+# One off a count. Only whether it was the last is asked; or more, in part in that way.
+drop() { # drop NUMBER BEFORE BEHIND: a function
+	local i=$1 before=$2 behind=$3 op last use
+	pick 'atomic_fetch_sub(&v4, 1) 1' '(int)atomic_fetch_sub(&v8, 1) 1' '(int)atomic_fetch_add(&v8, -1) 1' '__sync_sub_and_fetch((int *)&v4, 1) 0' '--v4 0'
+	op=${REPLY% *} last=${REPLY##* }
+	pick "if (r == $last) sink = 1;" "if (r <= $last) return 5;" "sink = r == $last;" "y += r != $last;" "if (r == $last) y += helper(x, y);" \
+		"if (r != $last) return y; table[x & 7] = 2;"
+	use=$REPLY
+	if ((RANDOM % 2)); then
+		echo "NOINLINE static int last_$i(int x, int y) { $before int r = $op; $use $behind return y; }"
+		return
+	fi
+	pick "$use" ';'
+	use=$REPLY
+	pick 'y += r;' 'if (r == 2) sink = 1;' "if (r > $((last + 2))) sink = 2;" 'if (r & 1) return y;' 'sink = r;' 'y += helper(r, x);' 'if (r < x) sink = 1;' \
+		'if (!(r % 3)) sink = 4;' 'if ((unsigned char)r == 1) sink = 2;' 'sink = r - 1;' 'if (r == x) y += 2;'
+	echo "NOINLINE static int used_$i(int x, int y) { $before int r = $op; $REPLY $use $behind return y; }"
+}
+
 generate() { # generate: gen.c
 	cat <<-'C'
 		#include <pthread.h>
@@ -26,8 +46,8 @@ generate() { # generate: gen.c
 		static volatile int sink;
 		static int table[8];
 		static double d;
-		static atomic_int v4;
-		static atomic_long v8;
+		static atomic_int v4 = 1000000;
+		static atomic_long v8 = 1000000;
 		static unsigned char v1;
 		NOINLINE static int helper(int x, int y) { sink = x; return table[x & 7] + y; }
 	C
@@ -43,6 +63,10 @@ generate() { # generate: gen.c
 		behind=$REPLY
 		noise
 		behind+=" $REPLY"
+		if ((RANDOM % 3 == 0)); then
+			drop $i "$before" "$behind"
+			continue
+		fi
 		if ((RANDOM % 2)); then
 			echo "NOINLINE static int unused_$i(int x, int y) { $before (void)$op; $behind return y; }"
 			continue
@@ -69,9 +93,11 @@ for cc in gcc clang-14; do
 		preload ATOMMON_MODE=record ATOMMON_TRACE=t.atm ./gen
 		atommon-dump --text t.atm | grep ' update ' >updates
 		same "$cc $level: a result that is used" '' "$(grep -E ' (adds|ors|ands) .* used_' updates | head -3)"
-		all=$(grep -v ' failed' updates | grep -c ' unused_')
-		told=$(grep -v ' failed' updates | grep -cE ' (adds|ors|ands) .* unused_')
-		check "$cc $level: most of those that are not, $told of $all" [ $((2 * told)) -gt "$all" ]
+		for what in unused last; do
+			all=$(grep -v ' failed' updates | grep -c " ${what}_")
+			told=$(grep -v ' failed' updates | grep -cE " (adds|ors|ands) .* ${what}_")
+			check "$cc $level: most of those that are $what, $told of $all" [ $((2 * told)) -gt "$all" ]
+		done
 	done
 done
 

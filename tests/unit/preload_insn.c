@@ -60,10 +60,11 @@ Test(insn, a_copy_in_front_of_a_loop)
 
 /* Code of `n` accesses: a call each, an instruction between, the answer. */
 enum { ACCESS = 16, ACCESSES = 5 };
-static void put(uint8_t *code, uint32_t first, uint32_t last, bool is_unused)
+static void put(uint8_t *code, uint32_t first, uint32_t last, bool is_unused, bool is_any)
 {
 	const uint8_t bytes[] = {0xe8, 0, 0, 0, 0, 0x48, 0x89, 0xc3, AM_ANSWER_CODE};
 	const uint32_t answer = first | last << AM_ANSWER_BITS | (is_unused ? AM_ANSWER_UNUSED : 0) |
+				(is_any ? AM_ANSWER_ANY : 0) |
 				(uint32_t)AM_ANSWER_SAME << AM_ANSWER_SHIFT;
 
 	memcpy(code, bytes, sizeof bytes);
@@ -83,12 +84,13 @@ Test(insn, what_the_compiler_said_counts)
 
 	memset(code, 0x90, sizeof code);
 	for (unsigned i = 0; i < 4; i++)
-		put(code + i * ACCESS, in[i].first, in[i].last, i % 2);
+		put(code + i * ACCESS, in[i].first, in[i].last, i % 2, i < 2);
 	code[4 * ACCESS] = 0xe8;
 	memset(code + 4 * ACCESS + 1, 0, 4);
 	code[ACCESS * ACCESSES] = 0xc3;
 	for (unsigned i = 0; i < 4; i++) {
 		cr_assert_eq(am_insn_is_unused(start + i * ACCESS + 5, start, end), i % 2);
+		cr_assert_eq(am_insn_is_compared(start + i * ACCESS + 5, start, end), i >= 2);
 		for (unsigned k = 0; k < 4; k++)
 			cr_assert_eq(am_insn_in_inner_loop(start + i * ACCESS + 5, start + k * ACCESS + 5, start, end), want[i][k],
 				     "%u %u", i, k);
@@ -98,10 +100,59 @@ Test(insn, what_the_compiler_said_counts)
 	cr_assert_eq(am_insn_answer(start, end), 0, "that of another call");
 	code[8] = 0xeb; /* jmp: the answer behind it is not this one's */
 	cr_assert_eq(am_insn_answer(start + 5, end), 0);
-	put(code, 1, 1, false);
+	put(code, 1, 1, false, true);
 	code[15] ^= 0xff; /* another number */
 	cr_assert_eq(am_insn_answer(start + 5, end), 0);
 	/* padding between functions looks nearly the same */
 	memcpy(code + 8, "\x0f\x1f\x84\0\0\0\0", 8);
 	cr_assert_eq(am_insn_answer(start + 5, end), 0);
+}
+
+/* The number in programs that were built before there was anything to say of comparisons. */
+Test(insn, an_older_answer_still_counts)
+{
+	const uint32_t older = 3 | 5u << AM_ANSWER_BITS | AM_ANSWER_UNUSED | UINT32_C(0x155) << 23;
+	uint8_t code[ACCESS];
+	const uintptr_t start = (uintptr_t)code;
+
+	put(code, 0, 0, false, false);
+	memcpy(code + ACCESS - sizeof older, &older, sizeof older);
+	cr_assert_eq(am_insn_answer(start + 5, start + sizeof code), older);
+	cr_assert(am_insn_is_unused(start + 5, start, start + sizeof code));
+	cr_assert(!am_insn_is_compared(start + 5, start, start + sizeof code));
+}
+
+/* What follows the call `e8 0 0 0 0`, as compilers write it. */
+Test(insn, a_result_that_is_only_compared_with_one)
+{
+	static const struct {
+		const char *code;
+		unsigned n;
+		bool is_compared;
+	} tests[] = {
+		{"\x83\xf8\x01\x75\x00\xe8\0\0\0\0", 10, true},			     /* cmp $1,%eax; jne; call */
+		{"\x83\xf8\x02\x75\x00\xe8\0\0\0\0", 10, false},			     /* with two */
+		{"\x83\xe8\x01\x85\xc0\x7e\x00\xe8\0\0\0\0", 12, true},		     /* sub $1,%eax; test; jle */
+		{"\x83\xe8\x01\x83\xf8\x01\x74\x00\xe8\0\0\0\0", 13, false},	     /* sub $1; cmp $1 */
+		{"\x83\xe8\x01\x83\xe8\x01\x74\x00\xe8\0\0\0\0", 13, false},	     /* sub $1 twice */
+		{"\xff\xc8\x74\x00\xe8\0\0\0\0", 9, true},			     /* dec %eax; je */
+		{"\x89\xc3\xe8\0\0\0\0\x83\xfb\x01\x5b\x0f\x94\xc0\xc3", 15, true},	     /* mov %eax,%ebx; call; cmp $1,%ebx; pop; sete %al; ret */
+		{"\x89\xc3\xe8\0\0\0\0\x89\xd8\x5b\xc3", 11, false},		     /* mov %eax,%ebx; call; mov %ebx,%eax; pop; ret */
+		{"\x89\xc3\xe8\0\0\0\0\x83\xfb\x01\x89\xd8\x5b\xc3", 14, false},	     /* the same behind a comparison */
+		{"\x89\xc7\xe8\0\0\0\0\x83\xff\x01\x31\xff\xc3", 13, false},	     /* an argument of a call */
+		{"\x8d\x50\xff\x85\xd2\x74\x00\xe8\0\0\0\0", 12, false},	     /* lea -1(%rax),%edx; test; je; call: it may be an argument */
+		{"\x8d\x50\xff\x85\xd2\x31\xd2\x74\x00\xe8\0\0\0\0", 14, true}, /* it is not */
+		{"\x83\xf8\x01\x7a\x00\xe8\0\0\0\0", 10, false},			     /* parity */
+		{"\x83\xf8\x01\x19\xc0\xe8\0\0\0\0", 10, false},			     /* sbb %eax,%eax */
+		{"\x3c\x01\x75\x00\xe8\0\0\0\0", 9, false},			     /* a byte of it */
+		{"\x66\x83\xf8\x01\x75\x00\xe8\0\0\0\0", 11, false},		     /* two */
+		{"\x83\xf8\x01\xc3", 4, false},					     /* returned */
+	};
+
+	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+		uint8_t code[32] = {0xe8};
+		const uintptr_t start = (uintptr_t)code;
+		memcpy(code + 5, tests[i].code, tests[i].n);
+		cr_assert_eq(am_insn_is_compared(start + 5, start, start + 5 + tests[i].n), tests[i].is_compared, "%u", i);
+	}
 }

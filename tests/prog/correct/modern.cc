@@ -305,6 +305,44 @@ static void submit_and_run(unsigned, unsigned round)
 		abort();
 }
 
+// ---- the same with a task that its taker copies: a further reference, before it drops the queue's ----
+struct work {
+	unsigned round;
+	std::atomic<unsigned> result{0};
+};
+
+NOINLINE static std::shared_ptr<work> op_post(unsigned round)
+{
+	auto task = std::make_shared<work>();
+	task->round = round;
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+		tasks.emplace_back([task] { task->result = task->round + 1; });
+	}
+	sched_yield();
+	const auto mine = task;
+	return mine;
+}
+
+NOINLINE static std::function<void()> op_copy()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+	if (tasks.empty())
+		return nullptr;
+	std::function<void()> task = tasks.front();
+	tasks.pop_front();
+	return task;
+}
+
+static void post_and_copy(unsigned, unsigned round)
+{
+	const auto mine = op_post(round);
+
+	while (mine->result != round + 1)
+		if (const auto task = op_copy())
+			task();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct job jobs[] = {
@@ -319,6 +357,7 @@ int main(int argc, char **argv)
 		{"barrier", step, is_always, make_phase},
 		{"snapshot", renew_or_read, is_always, nullptr},
 		{"task", submit_and_run, is_always, nullptr},
+		{"copied_task", post_and_copy, is_always, nullptr},
 	};
 
 	return team_main(argc, argv, jobs, sizeof jobs / sizeof *jobs);
