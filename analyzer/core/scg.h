@@ -77,7 +77,7 @@ struct am_end {
 struct am_reach {
 	uint64_t first;
 	uint32_t next; /* of the same thread, or of the free ones; 0: none */
-	uint32_t unused;
+	uint32_t is_vague; /* another edge may take the place of this one (scg_reach.c) */
 	struct am_end from, to;
 };
 
@@ -194,6 +194,7 @@ struct am_checker {
 	struct am_checker_config config;
 	struct am_mem *mem;
 	struct am_checker_stats stats;
+	uint64_t vague; /* begin of the region into which the newest edge leads that may be none (scg_reach.c); 0: there was none */
 	bool data, locks;
 	uint64_t kinds; /* of events that matter at this level: a bit each */
 	uint8_t way[256];    /* by kind, and AM_ORDER_COMMUTES << 2: enum am_way */

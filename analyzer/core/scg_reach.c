@@ -116,6 +116,7 @@ static INLINE struct am_reach *reach_add(struct am_checker *c, uint32_t x, const
 	c->high_reach = r >= c->high_reach ? r + 1 : c->high_reach;
 	reach->next = f->reach;
 	reach->first = first;
+	reach->is_vague = false;
 	f->reach_last = (uint32_t)am_either(has_none, r, f->reach_last);
 	f->reach = r;
 	f->newest_first = first > f->newest_first ? first : f->newest_first;
@@ -244,6 +245,40 @@ static __attribute__((noinline)) void hand_on(struct am_checker *c, uint32_t slo
 			join(c, x, set, *am_reach_of(c, region, x));
 }
 
+static uint8_t kind_of(const struct am_checker *c, const struct am_stamp *stamp)
+{
+	return c->context[AM_CONTEXT_OF(stamp->tag) - 1] & ((1 << AM_CONTEXT_MODE) - 1);
+}
+
+/* Does it rest on a read that may turn out to be in vain (atommon/vain.h): before an update, since the reader might still attempt one? */
+static bool is_vague(const struct am_checker *c, const struct am_stamp *from, const struct am_now *to)
+{
+	return to->event->kind == AM_UPDATE && kind_of(c, from) == AM_READ;
+}
+
+/*
+ * The thread is reached already. If by an edge that may turn out to be none, into its open region, this one takes its place:
+ * another cycle through it would not be told either. All who come by the old one must come by the new one, too.
+ */
+static __attribute__((noinline)) void prefer(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
+					     uint8_t mask, uint64_t *set)
+{
+	if (is_vague(c, stamp, now) || !am_now_tag(c, now))
+		return;
+	whose(c, stamp->moment, set, c->stride);
+	for (uint32_t r = c->front[now->slot].reach; r; r = c->reach[r].next) {
+		struct am_reach *x = &c->reach[r];
+		uint64_t rest = 0;
+		for (uint32_t w = 0; w < c->stride; w++)
+			rest |= am_reach_set(c, r)[w] & c->open[w] & ~set[w];
+		if (rest || !x->is_vague || x->first != now->begin)
+			continue;
+		x->from = am_end_of(c, stamp, key, mask);
+		x->to = am_now_end(now);
+		x->is_vague = false;
+	}
+}
+
 /* Rule 3. An edge that would close a cycle is told and not added: see doc/notes/checker.md. */
 static INLINE bool edge_add(struct am_checker *c, struct am_now *now, const struct am_stamp *stamp, uint64_t key,
 			    uint8_t mask, uint64_t *set, uint32_t words)
@@ -265,6 +300,8 @@ static INLINE bool edge_add(struct am_checker *c, struct am_now *now, const stru
 		any |= set[w] &= ~anc[w];
 	if (!any) {
 		c->met++;
+		if (__builtin_expect(is_open && c->vague == now->begin, 0))
+			prefer(c, now, stamp, key, mask, set);
 		if (c->front[u].exact_at != (uint32_t)c->n_closed) /* perhaps nobody reaches it: then say so the next time */
 			am_horizon(c, u);
 		return true;
@@ -278,6 +315,9 @@ static INLINE bool edge_add(struct am_checker *c, struct am_now *now, const stru
 		return false;
 	reach->from = am_end_of(c, stamp, key, mask);
 	reach->to = am_now_end(now);
+	reach->is_vague = is_vague(c, stamp, now);
+	if (is_open && reach->is_vague)
+		c->vague = now->begin;
 	if (is_open && am_has(c->reaching, region))
 		hand_on(c, t, set);
 	return true;
