@@ -36,6 +36,7 @@ static struct {
 	struct am_told *translator;
 	struct am_regions *regions;
 	struct am_waited *waited;
+	uint64_t looks_ms; /* since when a cycle waits for an attempt */
 	uint64_t cycles, cycles_ms; /* those that were held back there and went on, and when that was seen to change */
 	struct am_vain *vain;
 	uint64_t held, held_ms; /* the first that is held back there, and since when it was seen to be */
@@ -330,7 +331,19 @@ void am_live_pass(void)
 	am_reporter_settle(live.reporter, false);
 }
 
-/* A region that does not end, of a cycle that waits for it. */
+/* A region that does not end, of a cycle that waits for an attempt in it (atommon/vain.h). */
+static bool watch_looks(uint64_t now_ms)
+{
+	if (!live.vain || !am_vain_waits(live.vain) || !live.looks_ms)
+		live.looks_ms = now_ms;
+	if (live.vain && now_ms - live.looks_ms >= WAITED_MS) {
+		am_vain_settle(live.vain);
+		live.looks_ms = now_ms;
+	}
+	return live.vain && am_vain_waits(live.vain);
+}
+
+/* The same of one that waits for the end. */
 static bool watch_cycles(uint64_t now_ms)
 {
 	const uint64_t settled = live.waited ? am_waited_settled(live.waited) : 0;
@@ -349,7 +362,7 @@ bool am_live_watch(uint64_t now_ms)
 	const uint64_t held = live.vain ? am_vain_held(live.vain) : 0;
 	const bool is_waiting = live.reporter && am_reporter_settle(live.reporter, false);
 
-	const bool has_cycles = watch_cycles(now_ms);
+	const bool has_looks = watch_looks(now_ms), has_cycles = watch_cycles(now_ms) || has_looks;
 
 	if (held != live.held)
 		live.held_ms = now_ms;

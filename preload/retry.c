@@ -185,7 +185,9 @@ bool am_retry_fail(uintptr_t address)
 
 bool am_retry_attempt(uintptr_t address)
 {
-	return am_retry_knows(address) && am_retry.failed != am_tls.head;
+	const bool may_be_told = am_view.depth && !am_view.is_waiting; /* a plain read of it, by the thread that came */
+
+	return (may_be_told || am_retry_knows(address)) && am_retry.failed != am_tls.head;
 }
 
 /* Has nobody else been there since this thread last was? */

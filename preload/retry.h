@@ -68,8 +68,8 @@ uint8_t am_retry_update(uintptr_t address, uint64_t value);
 /* A load of this variable does not count. Was it logged? */
 bool am_retry_fail(uintptr_t address);
 
-/* An attempt failed: the same, but it brought what the load would bring, and what is read from here on is for the next one. Asked
- * again before anything was logged, there is nothing to say. */
+/* An attempt failed: the same, but it brought what the load would bring, and what is read from here on is for the next one. So
+ * does a plain read of it in this region, which another thread may have told. Asked again before anything was logged, there is nothing to say. */
 bool am_retry_attempt(uintptr_t address);
 
 /* A compare-and-exchange found what it expected: whatever was read before was tested with it. */

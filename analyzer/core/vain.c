@@ -9,6 +9,7 @@
 
 #include "map.h"
 #include "vain_look.h"
+#include "vain_plain.h"
 #include "atommon/mem.h"
 #include "atommon/waited.h"
 
@@ -23,6 +24,7 @@ enum { HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
 
 struct thread {
 	struct am_look look; /* the open one */
+	struct am_plain plain;
 	uint32_t acquired, waited;
 	uint32_t depth; /* of regions */
 };
@@ -220,7 +222,8 @@ static bool is_void(const struct am_vain *v, uint64_t index)
 	return false;
 }
 
-static enum fate fate_of(struct am_vain *v, const struct am_access *a)
+/* By an edge to `other`. */
+static enum fate fate_of(struct am_vain *v, const struct am_access *a, const struct am_access *other)
 {
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
 	struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
@@ -233,7 +236,8 @@ static enum fate fate_of(struct am_vain *v, const struct am_access *a)
 	for (uint32_t i = 0; t && i < t->look.n; i++)
 		if (am_look_at(&t->look, i)->index == index)
 			return OPEN;
-	return COUNTS;
+	/* An attempt that is still to come may undo it. */
+	return t && other->kind == AM_UPDATE && other->flags & AM_ATOMIC && am_plain_has(&t->plain, a, index) ? OPEN : COUNTS;
 }
 
 static enum fate judge(struct am_vain *v, const struct am_cycle *cycle)
@@ -244,7 +248,7 @@ static enum fate judge(struct am_vain *v, const struct am_cycle *cycle)
 		const struct am_edge *e = &cycle->edge[i];
 		if (e->why != AM_EDGE_CONFLICT)
 			continue;
-		const enum fate from = fate_of(v, &e->from), to = fate_of(v, &e->to);
+		const enum fate from = fate_of(v, &e->from, &e->to), to = fate_of(v, &e->to, &e->from);
 		if (from == IN_VAIN || to == IN_VAIN)
 			return IN_VAIN;
 		if (from == OPEN || to == OPEN)
@@ -255,8 +259,7 @@ static enum fate judge(struct am_vain *v, const struct am_cycle *cycle)
 
 void am_vain_cycle(struct am_vain *v, const struct am_cycle *cycle)
 {
-	/* Nothing was ever in doubt: the usual case. */
-	const enum fate fate = v->stats.doubted ? judge(v, cycle) : COUNTS;
+	const enum fate fate = judge(v, cycle);
 
 	if (fate == OPEN && !v->held)
 		v->held = am_mem_alloc(v->mem, sizeof *v->held * HELD);
@@ -285,6 +288,48 @@ static void judge_again(struct am_vain *v)
 		else if (v->n_held++ != i)
 			am_cycle_copy(&v->held[v->n_held - 1], &v->held[i]);
 	}
+}
+
+/* ---- plain reads of regions ---------------------------------------------------------------- */
+
+static void note_plain(struct am_vain *v, const struct am_event *ev, uint32_t thread)
+{
+	struct thread *t = thread_find(v, thread);
+
+	if (t && t->depth)
+		am_plain_add(&t->plain, ev);
+}
+
+static void forget_plain(struct am_vain *v, struct thread *t)
+{
+	v->is_news |= t->plain.n != 0;
+	am_plain_clear(&t->plain);
+}
+
+/* An attempt failed. */
+static void fail_plain(struct am_vain *v, struct thread *t, const struct am_event *ev)
+{
+	const uint64_t index = am_plain_take(&t->plain, ev);
+
+	if (!index)
+		return;
+	v->voids[v->n_voids++ % VOIDS] = index;
+	v->is_news = true;
+	if (v->config.undo)
+		v->config.undo(v->config.ctx, index);
+}
+
+/* The thread wrote something, or did something else by which others can tell. */
+static void settle_plain(struct am_vain *v, const struct am_event *ev)
+{
+	struct thread *t = thread_find(v, ev->thread);
+
+	if (!t || !t->plain.n)
+		return;
+	if (ev->kind == AM_WRITE)
+		v->is_news |= am_plain_take(&t->plain, ev) != 0;
+	else
+		forget_plain(v, t);
 }
 
 /* ---- looks --------------------------------------------------------------------------------- */
@@ -396,6 +441,7 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 {
 	uint32_t first = 0;
 
+	fail_plain(v, t, ev);
 	while (first < t->look.n && !am_read_is_of(am_look_at(&t->look, first), ev))
 		first++;
 	for (uint32_t i = t->look.n; i-- > first;)
@@ -496,8 +542,10 @@ static void on_boundary(struct am_vain *v, const struct am_event *ev)
 	if (t) {
 		if (ev->kind == AM_END && t->depth)
 			t->depth--;
-		if (t->depth == 0)
+		if (t->depth == 0) {
 			end_look(v, t);
+			forget_plain(v, t);
+		}
 		t->depth += ev->kind == AM_BEGIN;
 	}
 	hold(v, ev, COUNTS);
@@ -519,18 +567,45 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 		settle_look(v, t, ev);
 	else if (t && t->look.n && !is_silent((enum am_kind)ev->kind))
 		end_look(v, t);
-	if (t && ev->kind == AM_LOST)
+	if (t && ev->kind == AM_LOST) {
 		t->depth = 0;
+		forget_plain(v, t);
+	}
 	if (t && ev->kind == AM_THREAD_END)
 		thread_remove(v, ev->thread);
 	hold(v, ev, COUNTS);
 }
 
+static inline void on_plain(struct am_vain *v, const struct am_event *ev)
+{
+	switch (ev->kind) {
+	case AM_READ:
+		if (!is_marked_read(ev))
+			note_plain(v, ev, ev->thread);
+		break;
+	case AM_LATE:
+		if (!ev->mode)
+			note_plain(v, ev, (uint32_t)(ev->aux >> 32));
+		break;
+	case AM_BEGIN: /* on_boundary */
+	case AM_END:
+	case AM_ACQUIRE:
+	case AM_RELEASE:
+	case AM_FREE:
+		break;
+	default:
+		if (!is_silent((enum am_kind)ev->kind) && !am_tells_waited(ev))
+			settle_plain(v, ev);
+	}
+}
+
 void am_vain_event(struct am_vain *v, const struct am_event *ev)
 {
 	const bool is_access = ev->kind == AM_READ || ev->kind == AM_UPDATE;
-	const bool was_open = v->n_reads;
+	const bool was_open = v->n_reads || v->n_held;
 
+	if (!am_is_waited_on(ev) && !(ev->order & AM_ORDER_FAILED))
+		on_plain(v, ev);
 	if (am_is_waited_on(ev)) { /* as if it were a lock's own */
 		hold(v, ev, ev->order & AM_ORDER_FAILED ? IN_VAIN : COUNTS);
 	} else if (is_access && ev->order & AM_ORDER_FAILED) {
@@ -551,7 +626,7 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	} else {
 		on_other(v, ev);
 	}
-	if (!was_open && !v->n_reads)
+	if (!was_open && !v->n_reads && !v->n_held)
 		return;
 	if (can_advance(v))
 		advance(v);
@@ -572,8 +647,22 @@ void am_vain_hurry(struct am_vain *v)
 	assert(v->first == v->next);
 }
 
+uint32_t am_vain_waits(const struct am_vain *v)
+{
+	return v->n_held;
+}
+
+void am_vain_settle(struct am_vain *v)
+{
+	for (uint32_t i = 0; v->threads.at && i < 1u << v->threads.log; i++)
+		if (v->threads.at[i].key && v->threads.at[i].value)
+			forget_plain(v, (struct thread *)(uintptr_t)v->threads.at[i].value);
+	judge_again(v);
+}
+
 void am_vain_finish(struct am_vain *v)
 {
+	am_vain_settle(v);
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
 		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
 		while (v->threads.at[i].key && t && t->look.n)

@@ -18,6 +18,10 @@
  *   - an update of the same bytes finds what they read (AM_ORDER_AGAIN, or equal values): they may as well have been made with it.
  * A failed attempt itself is always in vain. What a thread read last, before it went on, counts.
  *
+ * A failed attempt also undoes a plain read that its region made of the same bytes, if the thread did nothing in between by which others could tell, but writes
+ * elsewhere and locks (an object that is made by whoever needs it first, with a plain look before the exchange). Such reads are not held back for that: there are too many. They go on, and a cycle that
+ * leaves its region by one, to an atomic update of another thread, waits until it is known (vain_plain.h).
+ *
  * Why nothing false can be told: leaving an access out only removes edges (doc/notes/checker.md). What
  * is lost: a region that reads a variable twice from one and the same place with nothing but reads in
  * between, and needs both to be equal.
@@ -37,7 +41,7 @@
 struct am_vain_config {
 	am_event_fn *out;
 	am_event_fn *drop; /* what was in vain; NULL: nobody asks */
-	/* A read that went on in doubt, by its index, was in vain after all; NULL: nobody asks. */
+	/* A read that went on, in doubt or because it was a plain one, by its index, was in vain after all; NULL: nobody asks. */
 	void (*undo)(void *ctx, uint64_t index);
 	void *ctx;
 	am_cycle_fn *on_cycle; /* of am_vain_cycle */
@@ -63,6 +67,9 @@ void am_vain_event(struct am_vain *vain, const struct am_event *event);
 uint64_t am_vain_held(const struct am_vain *vain);
 /* Go on with all that is held back. */
 void am_vain_hurry(struct am_vain *vain);
+/* How many cycles wait; and what plain reads so far are for no attempt: cycles that wait for that alone are told. */
+uint32_t am_vain_waits(const struct am_vain *vain);
+void am_vain_settle(struct am_vain *vain);
 /* No more events. */
 void am_vain_finish(struct am_vain *vain);
 /* A checker behind this stage found a cycle: to on_cycle now, later or never. */
