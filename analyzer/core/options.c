@@ -70,8 +70,16 @@ static const char *next_function(const char **atomic, size_t *n)
 	return NULL;
 }
 
+/* May a glob speak of a whole C++ symbol? In it stand the types of all arguments: of what is handed to `push`, a great many functions have `push` in
+ * their symbols. So only if it says so, or means all functions. */
+static bool is_for_symbols(const char *glob, size_t n)
+{
+	return (n >= 2 && memcmp(glob, "_Z", 2) == 0) || strspn(glob, "*") >= n;
+}
+
 uint64_t am_glob_functions(const char *atomic, const char *name)
 {
+	const bool is_symbol = strncmp(name, "_Z", 2) == 0;
 	const char *last = name, *glob;
 	uint64_t found = 0;
 	size_t n;
@@ -79,7 +87,7 @@ uint64_t am_glob_functions(const char *atomic, const char *name)
 	for (const char *p = name; (p = strstr(p, "::")); p += 2)
 		last = p + 2;
 	for (unsigned i = 0; (glob = next_function(&atomic, &n)); i++)
-		if (glob_span(glob, glob + n, name) || (!memchr(glob, ':', n) && glob_span(glob, glob + n, last)))
+		if ((!is_symbol || is_for_symbols(glob, n)) && (glob_span(glob, glob + n, name) || (!memchr(glob, ':', n) && glob_span(glob, glob + n, last))))
 			found |= UINT64_C(1) << (i < 63 ? i : 63);
 	return found;
 }

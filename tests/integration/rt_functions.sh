@@ -27,6 +27,18 @@ for cxx in g++ clang++-14; do
 	same "$cxx: globs" 2 "$entered"
 	entered 'fn:nothing_like_this'
 	same "$cxx: a glob that matches nothing" 0 "$entered"
+	# A template that is handed a lambda has the lambda's function in its symbol, and the lambda itself, too.
+	cat >handed.cc <<-'END'
+		int n;
+		template <class F> __attribute__((noinline)) void call(F f) { f(); }
+		namespace bank { __attribute__((noinline)) void deposit(int by) { call([by]() __attribute__((noinline)) { n += by; }); } }
+		int main() { bank::deposit(1); return n - 1; }
+	END
+	check "$cxx builds a template that is handed a lambda" $cxx -g -O1 -finstrument-functions handed.cc -o functions -pthread
+	entered 'fn:*deposit*'
+	same "$cxx: only the function itself, not those that are handed something of it" 1 "$entered"
+	entered 'fn:*'
+	same "$cxx: all functions" 4 "$entered"
 	rm -f functions
 done
 finish

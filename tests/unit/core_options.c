@@ -77,6 +77,8 @@ Test(options, each_glob_knows_its_functions)
 	cr_assert_eq(am_glob_functions(atomic, "a::b"), 2);
 	cr_assert_eq(am_glob_functions(atomic, "sections"), 0);
 	cr_assert_eq(am_glob_functions("fn:*,fn:a", "a"), 3);
+	/* A C++ symbol has the names of all that is handed to the function. */
+	cr_assert_eq(am_glob_functions("fn:*,fn:*push*,fn:_Z*push*", "_Z4callIZN4bank4pushEvEUlvE_EvT_"), 5);
 	cr_assert_eq(strncmp(am_glob_function_at(atomic, 2, &n), "nothing", 7), 0);
 	cr_assert_eq(n, 7);
 	cr_assert_null(am_glob_function_at(atomic, 3, &n));
