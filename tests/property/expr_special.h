@@ -135,7 +135,7 @@ static const char *const gen_special_statements[] = {
 	"a8 = __atomic_fetch_nand((int8_t *)&at8, %e, __ATOMIC_SEQ_CST);",
 	"{ struct wide w_ = {{%e, %e, %e}}, u_ = w_; u_ = f_wide(u_, %e); a64 ^= u_.v[2]; }",
 	"{ struct bits b_ = bits; b_.c = %e; b_.f = %e; bits = b_; }",
-	"do { a8++; if (%e) break; } while (a8 & 3);",
+	"{ unsigned n_ = 4; do { a8++; if (%e) break; } while (--n_ && (a8 & 3)); }",
 	"switch ((int64_t)(%e)) { case -1: a8++; break; case 0 ... 9: b8++; break; case INT64_C(5000000000): a16++; }",
 	"switch ((int8_t)(%e)) { case 0: case 1: a8 = 1; break; case 2: a16 = 2; break; case 3: case 4: b16 = 3;\n"
 	"case 5: b8 = 5; break; case 6: case 7: case 8: case 9: case 10: case 11: case 12: case 13: case 14: case 15: case 16:\n"
