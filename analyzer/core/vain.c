@@ -7,52 +7,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "atommon/vain.h"
 
-#include "map.h"
-#include "vain_look.h"
-#include "vain_plain.h"
+#include "vain_state.h"
 #include "atommon/mem.h"
 #include "atommon/waited.h"
 
 #include <assert.h>
 
-/* HELD: cycles that wait. VOIDS: reads that went on in doubt and were in vain, the newest. */
-enum { HELD = 8, VOIDS = 1024, FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64 };
 
 #define GONE UINT64_MAX	   /* no longer in the queue: in doubt */
 #define ANYWHERE UINT32_MAX /* told by another thread, so its place is not comparable */
 #define NOWHERE (UINT32_MAX - 1)
-
-struct thread {
-	struct am_look look; /* the open one */
-	struct am_plain plain;
-	uint32_t acquired, waited;
-	uint32_t depth; /* of regions */
-};
-
-enum fate { COUNTS, IN_VAIN, OPEN };
-
-struct entry {
-	struct am_event event;
-	uint8_t fate;
-};
-
-struct am_vain {
-	struct am_vain_config config;
-	struct am_mem *mem;
-	struct am_map threads; /* id + 1 -> struct thread * */
-	struct thread *recent;
-	uint32_t recent_id;
-	uint32_t n_reads; /* of all looks */
-	/* Positions [first, next) modulo the room are held back. */
-	struct entry *queue;
-	uint32_t room;
-	uint64_t first, next;
-	struct am_cycle *held;
-	uint32_t n_held;
-	bool is_news; /* something was decided since they were judged */
-	uint64_t voids[VOIDS], n_voids;
-	struct am_vain_stats stats;
-};
 
 struct am_vain *am_vain_new(const struct am_vain_config *config, struct am_mem *mem)
 {
@@ -67,36 +32,36 @@ struct am_vain *am_vain_new(const struct am_vain_config *config, struct am_mem *
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) struct thread *thread_search(struct am_vain *v, uint32_t id)
+static __attribute__((noinline)) struct am_vain_thread *thread_search(struct am_vain *v, uint32_t id)
 {
 	const uint64_t *place = am_map_find(&v->threads, (uint64_t)id + 1);
 	if (!place || !*place)
 		return NULL;
-	v->recent = (struct thread *)(uintptr_t)*place;
+	v->recent = (struct am_vain_thread *)(uintptr_t)*place;
 	v->recent_id = id;
 	return v->recent;
 }
 
 /* Events come in runs of one thread. */
-static inline struct thread *thread_find(struct am_vain *v, uint32_t id)
+static inline struct am_vain_thread *thread_find(struct am_vain *v, uint32_t id)
 {
 	return v->recent && v->recent_id == id ? v->recent : thread_search(v, id);
 }
 
-static struct thread *thread_make(struct am_vain *v, uint32_t id)
+static struct am_vain_thread *thread_make(struct am_vain *v, uint32_t id)
 {
-	struct thread *t = thread_find(v, id);
+	struct am_vain_thread *t = thread_find(v, id);
 	uint64_t *place;
 
 	if (t || !(place = am_map_put(&v->threads, v->mem, (uint64_t)id + 1)))
 		return t;
-	*place = (uint64_t)(uintptr_t)am_mem_alloc(v->mem, sizeof(struct thread));
+	*place = (uint64_t)(uintptr_t)am_mem_alloc(v->mem, sizeof(struct am_vain_thread));
 	return thread_find(v, id);
 }
 
 static void thread_remove(struct am_vain *v, uint32_t id)
 {
-	struct thread *t = thread_find(v, id);
+	struct am_vain_thread *t = thread_find(v, id);
 
 	assert(!t || t->look.n == 0);
 	am_mem_free(v->mem, t, sizeof *t);
@@ -108,21 +73,21 @@ void am_vain_free(struct am_vain *v)
 {
 	for (uint32_t i = 0; v->threads.at && i < 1u << v->threads.log; i++)
 		if (v->threads.at[i].key)
-			am_mem_free(v->mem, (void *)(uintptr_t)v->threads.at[i].value, sizeof(struct thread));
+			am_mem_free(v->mem, (void *)(uintptr_t)v->threads.at[i].value, sizeof(struct am_vain_thread));
 	am_map_free(&v->threads, v->mem);
 	am_mem_free(v->mem, v->queue, sizeof *v->queue * v->room);
-	am_mem_free(v->mem, v->held, sizeof *v->held * HELD);
+	am_mem_free(v->mem, v->held, sizeof *v->held * AM_VAIN_HELD);
 	am_mem_free(v->mem, v, sizeof *v);
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */
 
-static struct entry *entry_at(struct am_vain *v, uint64_t position)
+static struct am_vain_entry *entry_at(struct am_vain *v, uint64_t position)
 {
 	return &v->queue[position & (v->room - 1)];
 }
 
-static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static void settle(struct am_vain *v, const struct am_event *ev, enum am_vain_fate fate)
 {
 	struct am_event bare;
 
@@ -132,7 +97,7 @@ static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
 		bare.order &= AM_ORDER_MASK;
 		ev = &bare;
 	}
-	if (fate != IN_VAIN) {
+	if (fate != AM_VAIN_IN_VAIN) {
 		v->config.out(v->config.ctx, ev);
 		return;
 	}
@@ -143,15 +108,15 @@ static void settle(struct am_vain *v, const struct am_event *ev, enum fate fate)
 
 static inline bool can_advance(struct am_vain *v)
 {
-	return v->first < v->next && entry_at(v, v->first)->fate != OPEN;
+	return v->first < v->next && entry_at(v, v->first)->fate != AM_VAIN_OPEN;
 }
 
 /* What is known to count, or not to, goes on. */
 static void advance(struct am_vain *v)
 {
 	while (can_advance(v)) {
-		const struct entry *e = entry_at(v, v->first++);
-		settle(v, &e->event, (enum fate)e->fate);
+		const struct am_vain_entry *e = entry_at(v, v->first++);
+		settle(v, &e->event, (enum am_vain_fate)e->fate);
 	}
 }
 
@@ -161,7 +126,7 @@ static bool widen(struct am_vain *v)
 
 	if (v->config.room && more > v->config.room)
 		return false;
-	struct entry *queue = am_mem_alloc(v->mem, sizeof *queue * more);
+	struct am_vain_entry *queue = am_mem_alloc(v->mem, sizeof *queue * more);
 	if (!queue)
 		return false;
 	for (uint64_t i = v->first; i < v->next; i++)
@@ -172,9 +137,9 @@ static bool widen(struct am_vain *v)
 	return true;
 }
 
-static inline uint64_t put(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static inline uint64_t put(struct am_vain *v, const struct am_event *ev, enum am_vain_fate fate)
 {
-	struct entry *e = entry_at(v, v->next);
+	struct am_vain_entry *e = entry_at(v, v->next);
 
 	e->event = *ev;
 	e->fate = (uint8_t)fate;
@@ -182,23 +147,23 @@ static inline uint64_t put(struct am_vain *v, const struct am_event *ev, enum fa
 }
 
 /* There is no room. */
-static __attribute__((noinline)) uint64_t hold_more(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static __attribute__((noinline)) uint64_t hold_more(struct am_vain *v, const struct am_event *ev, enum am_vain_fate fate)
 {
 	if (widen(v))
 		return put(v, ev, fate);
 	const struct am_event copy = *ev; /* may be where the next to go on is put */
 	am_vain_hurry(v);
-	if (fate == OPEN && v->room)
+	if (fate == AM_VAIN_OPEN && v->room)
 		return put(v, &copy, fate);
-	settle(v, &copy, fate == OPEN ? COUNTS : fate);
-	v->stats.doubted += fate == OPEN;
+	settle(v, &copy, fate == AM_VAIN_OPEN ? AM_VAIN_COUNTS : fate);
+	v->stats.doubted += fate == AM_VAIN_OPEN;
 	return GONE;
 }
 
 /* Returns its position, GONE if it went on at once. */
-static inline uint64_t hold(struct am_vain *v, const struct am_event *ev, enum fate fate)
+static inline uint64_t hold(struct am_vain *v, const struct am_event *ev, enum am_vain_fate fate)
 {
-	if (v->first == v->next && fate != OPEN) {
+	if (v->first == v->next && fate != AM_VAIN_OPEN) {
 		settle(v, ev, fate);
 		return GONE;
 	}
@@ -210,110 +175,30 @@ uint64_t am_vain_held(const struct am_vain *v)
 	return v->first < v->next ? v->first + 1 : 0;
 }
 
-/* ---- cycles -------------------------------------------------------------------------------- */
-
-static bool is_void(const struct am_vain *v, uint64_t index)
-{
-	const uint64_t n = v->n_voids < VOIDS ? v->n_voids : VOIDS;
-
-	for (uint64_t i = 0; i < n; i++)
-		if (v->voids[i] == index)
-			return true;
-	return false;
-}
-
-/* By an edge to `other`. */
-static enum fate fate_of(struct am_vain *v, const struct am_access *a, const struct am_access *other)
-{
-	const uint64_t *place = am_map_find(&v->threads, (uint64_t)a->thread + 1);
-	struct thread *t = place ? (struct thread *)(uintptr_t)*place : NULL;
-	const uint64_t index = a->told ? a->told : a->index;
-
-	if (a->kind != AM_READ)
-		return COUNTS;
-	if (is_void(v, index))
-		return IN_VAIN;
-	for (uint32_t i = 0; t && i < t->look.n; i++)
-		if (am_look_at(&t->look, i)->index == index)
-			return OPEN;
-	/* An attempt that is still to come may undo it. */
-	return t && other->kind == AM_UPDATE && other->flags & AM_ATOMIC && am_plain_has(&t->plain, a, index) ? OPEN : COUNTS;
-}
-
-static enum fate judge(struct am_vain *v, const struct am_cycle *cycle)
-{
-	enum fate fate = COUNTS;
-
-	for (uint32_t i = 0; i < cycle->n_edges; i++) {
-		const struct am_edge *e = &cycle->edge[i];
-		if (e->why != AM_EDGE_CONFLICT)
-			continue;
-		const enum fate from = fate_of(v, &e->from, &e->to), to = fate_of(v, &e->to, &e->from);
-		if (from == IN_VAIN || to == IN_VAIN)
-			return IN_VAIN;
-		if (from == OPEN || to == OPEN)
-			fate = OPEN;
-	}
-	return fate;
-}
-
-void am_vain_cycle(struct am_vain *v, const struct am_cycle *cycle)
-{
-	const enum fate fate = judge(v, cycle);
-
-	if (fate == OPEN && !v->held)
-		v->held = am_mem_alloc(v->mem, sizeof *v->held * HELD);
-	if (fate == COUNTS)
-		v->config.on_cycle(v->config.cycle_ctx, cycle);
-	else if (fate == IN_VAIN)
-		v->stats.voided++;
-	else if (v->held && v->n_held < HELD)
-		am_cycle_copy(&v->held[v->n_held++], cycle);
-	else
-		v->stats.unjudged++;
-}
-
-static void judge_again(struct am_vain *v)
-{
-	uint32_t n = v->n_held;
-
-	v->is_news = false;
-	v->n_held = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		const enum fate fate = judge(v, &v->held[i]);
-		if (fate == COUNTS)
-			v->config.on_cycle(v->config.cycle_ctx, &v->held[i]);
-		else if (fate == IN_VAIN)
-			v->stats.voided++;
-		else if (v->n_held++ != i)
-			am_cycle_copy(&v->held[v->n_held - 1], &v->held[i]);
-	}
-}
-
 /* ---- plain reads of regions ---------------------------------------------------------------- */
 
 static void note_plain(struct am_vain *v, const struct am_event *ev, uint32_t thread)
 {
-	struct thread *t = thread_find(v, thread);
+	struct am_vain_thread *t = thread_find(v, thread);
 
 	if (t && t->depth)
 		am_plain_add(&t->plain, ev);
 }
 
-static void forget_plain(struct am_vain *v, struct thread *t)
+static void forget_plain(struct am_vain *v, struct am_vain_thread *t)
 {
 	v->is_news |= t->plain.n != 0;
 	am_plain_clear(&t->plain);
 }
 
 /* An attempt failed. */
-static void fail_plain(struct am_vain *v, struct thread *t, const struct am_event *ev)
+static void fail_plain(struct am_vain *v, struct am_vain_thread *t, const struct am_event *ev)
 {
 	const uint64_t index = am_plain_take(&t->plain, ev);
 
 	if (!index)
 		return;
-	v->voids[v->n_voids++ % VOIDS] = index;
+	v->voids[v->n_voids++ % AM_VAIN_VOIDS] = index;
 	v->is_news = true;
 	if (v->config.undo)
 		v->config.undo(v->config.ctx, index);
@@ -322,7 +207,7 @@ static void fail_plain(struct am_vain *v, struct thread *t, const struct am_even
 /* The thread wrote something, or did something else by which others can tell. */
 static void settle_plain(struct am_vain *v, const struct am_event *ev)
 {
-	struct thread *t = thread_find(v, ev->thread);
+	struct am_vain_thread *t = thread_find(v, ev->thread);
 
 	if (!t || !t->plain.n)
 		return;
@@ -335,7 +220,7 @@ static void settle_plain(struct am_vain *v, const struct am_event *ev)
 /* ---- looks --------------------------------------------------------------------------------- */
 
 /* It is known now: the read leaves its look. */
-static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate fate)
+static void decide(struct am_vain *v, struct am_vain_thread *t, uint32_t at, enum am_vain_fate fate)
 {
 	const struct am_read *r = am_look_at(&t->look, at);
 	const uint64_t position = r->position, index = r->index;
@@ -348,20 +233,20 @@ static void decide(struct am_vain *v, struct thread *t, uint32_t at, enum fate f
 		return;
 	if (position != GONE) {
 		entry_at(v, position)->fate = (uint8_t)fate;
-	} else if (fate == IN_VAIN) {
-		v->voids[v->n_voids++ % VOIDS] = index;
+	} else if (fate == AM_VAIN_IN_VAIN) {
+		v->voids[v->n_voids++ % AM_VAIN_VOIDS] = index;
 		if (v->config.undo)
 			v->config.undo(v->config.ctx, index);
 	}
 }
 
 /* As if each were decided: it counts. */
-static void end_look(struct am_vain *v, struct thread *t)
+static void end_look(struct am_vain *v, struct am_vain_thread *t)
 {
 	for (uint32_t i = 0; i < t->look.n; i++) {
 		const struct am_read *r = am_look_at(&t->look, i);
 		if (!r->is_attempt && r->position != GONE)
-			entry_at(v, r->position)->fate = COUNTS;
+			entry_at(v, r->position)->fate = AM_VAIN_COUNTS;
 	}
 	v->is_news |= t->look.n > 0;
 	v->n_reads -= t->look.n;
@@ -373,13 +258,13 @@ static void let_go(struct am_vain *v, struct am_read *r)
 {
 	if (r->position == GONE)
 		return;
-	entry_at(v, r->position)->fate = COUNTS;
+	entry_at(v, r->position)->fate = AM_VAIN_COUNTS;
 	r->position = GONE;
 	v->stats.doubted++;
 }
 
 /* The thread wrote something. What it read counts, unless that was for an attempt that is still to come. */
-static void settle_look(struct am_vain *v, struct thread *t, const struct am_event *write)
+static void settle_look(struct am_vain *v, struct am_vain_thread *t, const struct am_event *write)
 {
 	if (!am_look_is_open(&t->look) && !am_look_may_have(&t->look, write))
 		return; /* all are settled, which only atomic ones are */
@@ -389,30 +274,30 @@ static void settle_look(struct am_vain *v, struct thread *t, const struct am_eve
 			let_go(v, r);
 			r->is_settled = true;
 		} else {
-			decide(v, t, i, COUNTS);
+			decide(v, t, i, AM_VAIN_COUNTS);
 		}
 	}
 }
 
 /* Those reads of the look that this read makes in vain. */
-static void supersede(struct am_vain *v, struct thread *t, const struct am_event *ev)
+static void supersede(struct am_vain *v, struct am_vain_thread *t, const struct am_event *ev)
 {
 	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
 		const struct am_read *r = am_look_at(&t->look, i);
 		if (am_read_is_of(r, ev) && !r->is_settled &&
 		    (ev->order & AM_ORDER_AGAIN || r->site == ev->site || r->site == ANYWHERE || r->waited != t->waited))
-			decide(v, t, i, IN_VAIN);
+			decide(v, t, i, AM_VAIN_IN_VAIN);
 	}
 }
 
 /* An update found what was read before: those reads may as well have been made together with it. */
-static void confirm(struct am_vain *v, struct thread *t, const struct am_event *ev)
+static void confirm(struct am_vain *v, struct am_vain_thread *t, const struct am_event *ev)
 {
 	for (uint32_t i = am_look_may_have(&t->look, ev) ? t->look.n : 0; i-- > 0;) {
 		const struct am_read *r = am_look_at(&t->look, i);
 		if (am_read_is_of(r, ev) && (ev->order & AM_ORDER_AGAIN || (r->has_value && ev->flags & AM_HAS_VALUE &&
 								     r->value == ev->value)))
-			decide(v, t, i, IN_VAIN);
+			decide(v, t, i, AM_VAIN_IN_VAIN);
 	}
 }
 
@@ -420,7 +305,7 @@ static void confirm(struct am_vain *v, struct thread *t, const struct am_event *
  * A lock is released, and nothing was written under it: what was read under it stands for what was read of the same
  * before it was taken (a test that is made once more under the lock).
  */
-static void release(struct am_vain *v, struct thread *t)
+static void release(struct am_vain *v, struct am_vain_thread *t)
 {
 	/* Numbers only rise: if the ends are alike, all are. */
 	if (am_look_at(&t->look, 0)->acquired == am_look_at(&t->look, t->look.n - 1)->acquired)
@@ -430,14 +315,14 @@ static void release(struct am_vain *v, struct thread *t)
 			const struct am_read *r = am_look_at(&t->look, i), *later = am_look_at(&t->look, k);
 			if (!r->is_settled && r->object == later->object && r->size == later->size &&
 			    r->acquired < later->acquired) {
-				decide(v, t, i, IN_VAIN);
+				decide(v, t, i, AM_VAIN_IN_VAIN);
 				break;
 			}
 		}
 }
 
 /* An attempt failed: what was read of its variable is out of date, and so is what was read since then for it. */
-static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
+static void fail(struct am_vain *v, struct am_vain_thread *t, const struct am_event *ev)
 {
 	uint32_t first = 0;
 
@@ -446,9 +331,9 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 		first++;
 	for (uint32_t i = t->look.n; i-- > first;)
 		if (am_read_is_of(am_look_at(&t->look, i), ev) || !am_look_at(&t->look, i)->is_settled)
-			decide(v, t, i, IN_VAIN);
+			decide(v, t, i, AM_VAIN_IN_VAIN);
 	if (t->look.n == AM_LOOK_READS)
-		decide(v, t, 0, COUNTS);
+		decide(v, t, 0, AM_VAIN_COUNTS);
 	struct am_read *r = am_look_push(&t->look, ev);
 	r->position = GONE;
 	r->index = UINT64_MAX;
@@ -460,12 +345,12 @@ static void fail(struct am_vain *v, struct thread *t, const struct am_event *ev)
 	v->n_reads++;
 }
 
-static void add_read(struct am_vain *v, struct thread *t, const struct am_event *ev, uint32_t site)
+static void add_read(struct am_vain *v, struct am_vain_thread *t, const struct am_event *ev, uint32_t site)
 {
 	if (t->look.n == AM_LOOK_READS)
-		decide(v, t, 0, COUNTS);
+		decide(v, t, 0, AM_VAIN_COUNTS);
 	/* Room first: if there is none the reads so far are in doubt, this one included. */
-	const uint64_t position = hold(v, ev, OPEN);
+	const uint64_t position = hold(v, ev, AM_VAIN_OPEN);
 	struct am_read *r = am_look_push(&t->look, ev);
 	r->position = position;
 	r->index = ev->index;
@@ -514,10 +399,10 @@ static bool is_silent(enum am_kind kind)
 
 static void on_read(struct am_vain *v, const struct am_event *ev)
 {
-	struct thread *t = is_marked_read(ev) ? thread_make(v, ev->thread) : thread_find(v, ev->thread);
+	struct am_vain_thread *t = is_marked_read(ev) ? thread_make(v, ev->thread) : thread_find(v, ev->thread);
 
 	if (!t || (!is_marked_read(ev) && !am_look_is_open(&t->look))) {
-		hold(v, ev, COUNTS);
+		hold(v, ev, AM_VAIN_COUNTS);
 		return;
 	}
 	supersede(v, t, ev);
@@ -527,17 +412,17 @@ static void on_read(struct am_vain *v, const struct am_event *ev)
 /* An access of a thread that another one tells, since it comes to the same bytes. */
 static void on_late(struct am_vain *v, const struct am_event *ev)
 {
-	struct thread *t = ev->mode ? NULL : thread_find(v, (uint32_t)(ev->aux >> 32));
+	struct am_vain_thread *t = ev->mode ? NULL : thread_find(v, (uint32_t)(ev->aux >> 32));
 
 	if (t && am_look_is_open(&t->look))
 		add_read(v, t, ev, ANYWHERE);
 	else
-		hold(v, ev, COUNTS);
+		hold(v, ev, AM_VAIN_COUNTS);
 }
 
 static void on_boundary(struct am_vain *v, const struct am_event *ev)
 {
-	struct thread *t = thread_make(v, ev->thread);
+	struct am_vain_thread *t = thread_make(v, ev->thread);
 
 	if (t) {
 		if (ev->kind == AM_END && t->depth)
@@ -548,12 +433,12 @@ static void on_boundary(struct am_vain *v, const struct am_event *ev)
 		}
 		t->depth += ev->kind == AM_BEGIN;
 	}
-	hold(v, ev, COUNTS);
+	hold(v, ev, AM_VAIN_COUNTS);
 }
 
 static void on_other(struct am_vain *v, const struct am_event *ev)
 {
-	struct thread *t = thread_find(v, ev->thread);
+	struct am_vain_thread *t = thread_find(v, ev->thread);
 
 	if (t && t->look.n && ev->kind == AM_UPDATE)
 		confirm(v, t, ev);
@@ -573,7 +458,7 @@ static void on_other(struct am_vain *v, const struct am_event *ev)
 	}
 	if (t && ev->kind == AM_THREAD_END)
 		thread_remove(v, ev->thread);
-	hold(v, ev, COUNTS);
+	hold(v, ev, AM_VAIN_COUNTS);
 }
 
 static inline void on_plain(struct am_vain *v, const struct am_event *ev)
@@ -607,19 +492,19 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	if (!am_is_waited_on(ev) && !(ev->order & AM_ORDER_FAILED))
 		on_plain(v, ev);
 	if (am_is_waited_on(ev)) { /* as if it were a lock's own */
-		hold(v, ev, ev->order & AM_ORDER_FAILED ? IN_VAIN : COUNTS);
+		hold(v, ev, ev->order & AM_ORDER_FAILED ? AM_VAIN_IN_VAIN : AM_VAIN_COUNTS);
 	} else if (is_access && ev->order & AM_ORDER_FAILED) {
-		struct thread *t = thread_make(v, ev->thread);
+		struct am_vain_thread *t = thread_make(v, ev->thread);
 		if (t)
 			fail(v, t, ev);
-		hold(v, ev, IN_VAIN);
+		hold(v, ev, AM_VAIN_IN_VAIN);
 	} else if (ev->kind == AM_READ) {
 		on_read(v, ev);
 	} else if (ev->kind == AM_BEGIN || ev->kind == AM_END) {
 		on_boundary(v, ev);
 	} else if (!was_open && ev->kind != AM_THREAD_END && ev->kind != AM_LOST) {
 		assert(v->first == v->next);
-		settle(v, ev, COUNTS);
+		settle(v, ev, AM_VAIN_COUNTS);
 		return;
 	} else if (ev->kind == AM_LATE) {
 		on_late(v, ev);
@@ -631,13 +516,13 @@ void am_vain_event(struct am_vain *v, const struct am_event *ev)
 	if (can_advance(v))
 		advance(v);
 	if (v->n_held && v->is_news)
-		judge_again(v);
+		am_vain_judge_again(v);
 }
 
 void am_vain_hurry(struct am_vain *v)
 {
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
-		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
+		struct am_vain_thread *t = (struct am_vain_thread *)(uintptr_t)v->threads.at[i].value;
 		if (!v->threads.at[i].key || !t)
 			continue;
 		for (uint32_t k = 0; k < t->look.n; k++)
@@ -656,20 +541,20 @@ void am_vain_settle(struct am_vain *v)
 {
 	for (uint32_t i = 0; v->threads.at && i < 1u << v->threads.log; i++)
 		if (v->threads.at[i].key && v->threads.at[i].value)
-			forget_plain(v, (struct thread *)(uintptr_t)v->threads.at[i].value);
-	judge_again(v);
+			forget_plain(v, (struct am_vain_thread *)(uintptr_t)v->threads.at[i].value);
+	am_vain_judge_again(v);
 }
 
 void am_vain_finish(struct am_vain *v)
 {
 	am_vain_settle(v);
 	for (uint32_t i = 0; v->n_reads && i < 1u << v->threads.log; i++) {
-		struct thread *t = (struct thread *)(uintptr_t)v->threads.at[i].value;
+		struct am_vain_thread *t = (struct am_vain_thread *)(uintptr_t)v->threads.at[i].value;
 		while (v->threads.at[i].key && t && t->look.n)
-			decide(v, t, 0, v->config.keeps_settled && am_look_at(&t->look, 0)->is_settled ? COUNTS : IN_VAIN);
+			decide(v, t, 0, v->config.keeps_settled && am_look_at(&t->look, 0)->is_settled ? AM_VAIN_COUNTS : AM_VAIN_IN_VAIN);
 	}
 	advance(v);
-	judge_again(v);
+	am_vain_judge_again(v);
 	assert(v->first == v->next && v->n_held == 0);
 }
 
