@@ -3,6 +3,7 @@
 #ifndef ATOMMON_PRELOAD_LATE_H
 #define ATOMMON_PRELOAD_LATE_H
 
+#include "preload/kept.h"
 #include "preload/lane.h"
 #include "preload/shadow.h"
 

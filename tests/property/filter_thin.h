@@ -8,7 +8,7 @@
 
 #include "atommon/checker.h"
 #include "atommon/mem.h"
-#include "preload/filter.h"
+#include "preload/kept.h"
 #include "tests/property/filter_graph.h"
 
 enum { ITEMS = 4, LENT = 3 }; /* that wait; places of a table (preload/lend.h) */
