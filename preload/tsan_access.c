@@ -139,7 +139,7 @@ static __attribute__((noinline)) void ask_volatile(void *p, unsigned what, uintp
 		const uintptr_t at = (uintptr_t)p, pc = (uintptr_t)__builtin_return_address(0);    \
 		if (is_volatile && reads && !am_view_is_idle())                                    \
 			ask_volatile(p, bytes | AM_ASK_READS | AM_ASK_VOLATILE, pc, (uintptr_t)__builtin_dwarf_cfa()); \
-		else if (!is_done(at, bytes, writes, pc)         )                                  \
+		else if (!is_done(at, bytes, writes, pc))                                          \
 			am_tsan_ask(p, bytes | (reads ? AM_ASK_READS : 0) | (writes ? AM_ASK_WRITES : 0) |            \
 					  (is_volatile ? AM_ASK_VOLATILE : 0),                         \
 			       pc, (uintptr_t)__builtin_dwarf_cfa());                              \

@@ -336,7 +336,7 @@ enum am_lend am_lend_read(struct am_view *v, uintptr_t word, struct am_cell *cel
 enum am_keep am_lend_keep(struct am_view *v, uintptr_t word, struct am_cell *cell, uint64_t old, uint64_t next, struct am_late late,
 			  bool writes, struct am_here here)
 {
-	if (am_tls.event || am_filter_same_stretch(late.stretch, v->stretch) || 
+	if (am_tls.event || am_filter_same_stretch(late.stretch, v->stretch) ||
 	    !enter(v, word, kept_of(v, word, late, writes), &next, here))
 		return AM_KEEP_NOT;
 	if (put_w(cell, old, next))
